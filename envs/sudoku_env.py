@@ -1,0 +1,765 @@
+"""Sudoku: 4x4, 6x6, 9x9 and 16x16 puzzles, answered as a whole grid or cell by cell.
+
+Standard library only; copy this one file into any project.
+
+>>> row = make_rows(1, seed=7)[0]
+>>> print(row["prompt"][0]["content"])
+Fill in this 4x4 Sudoku so that every row, column and 2x2 box holds 1 to 4. Answer with the whole grid.
+<BLANKLINE>
+4 2 1 3
+3 1 _ 2
+1 4 3 _
+2 3 4 1
+>>> score("Sure!\n4213 3142 1432 2341", row)
+Verdict(reward=0.0, reason='wrong given: row 3, column 3 is 3 in the puzzle, not 3', metrics={})
+"""
+
+import json
+import random
+import re
+import unicodedata
+from contextlib import suppress
+from functools import cache
+from hashlib import sha256
+from typing import NamedTuple
+
+BOX = {4: (2, 2), 6: (2, 3), 9: (3, 3), 16: (4, 4)}  # size: rows and columns of a box
+SPLITS = ("train", "validation", "test")
+# Blanks, and whether singles suffice (True), do not (False) or either (None).
+# A single is a cell with one candidate left, or a digit with one place left in its row, column or box.
+LEVELS = {
+    4: {"easy": (1, 4, True), "medium": (5, 8, True), "hard": (9, 11, None)},
+    6: {"easy": (4, 10, True), "medium": (11, 18, True), "hard": (19, 24, None)},
+    9: {"easy": (20, 35, True), "medium": (36, 46, True), "hard": (46, 53, False)},
+    16: {"easy": (40, 80, True), "medium": (81, 120, True), "hard": (121, 140, None)},
+}
+
+
+class Verdict(NamedTuple):
+    """What the grader says: `reason` starts with the kind of failure, then a colon, then the first fault."""
+
+    reward: float | None
+    reason: str
+    metrics: dict[str, float]
+
+
+# --- the board -------------------------------------------------------------------------------------------
+
+
+class _Shape(NamedTuple):
+    of: tuple[tuple[int, int, int], ...]  # cell -> its row, column and box, as indices into `units`
+    units: tuple[tuple[int, ...], ...]  # rows, then columns, then boxes: the cells of each
+    diagonal: tuple[int, ...]  # boxes that share no row and no column
+
+
+@cache
+def _shape(size: int) -> _Shape:
+    height, width = BOX[size]
+    across = size // width
+    of = tuple((r, size + c, 2 * size + r // height * across + c // width) for r in range(size) for c in range(size))
+    units = tuple(tuple(i for i, mine in enumerate(of) if u in mine) for u in range(3 * size))
+    return _Shape(of, units, tuple(2 * size + k * across + k for k in range(min(across, size // height))))
+
+
+def _used(cells: list[int], size: int) -> list[int] | None:
+    """Bit masks of the values in each unit, or None if one of them holds a value twice."""
+    used = [0] * (3 * size)
+    for i, value in enumerate(cells):
+        if value:
+            for u in _shape(size).of[i]:
+                if used[u] >> value & 1:
+                    return None
+                used[u] |= 1 << value
+    return used
+
+
+def _singles(cells: list[int], used: list[int], size: int) -> tuple[int, int] | None:
+    """Fill in all singles, in place. Returns the blank cell with the fewest candidates and their mask:
+    (-1, 0) when the board is full, None when a cell or a value has no place left."""
+    of, units, _ = _shape(size)
+    full = (2 << size) - 2
+    blank = [i for i, value in enumerate(cells) if not value]
+    while blank:
+        best, best_mask, fewest, left = -1, 0, size + 1, []
+        masks = {}
+        for i in blank:
+            r, c, b = of[i]
+            mask = full & ~(used[r] | used[c] | used[b])
+            if not mask & (mask - 1):
+                if not mask:
+                    return None
+                cells[i] = mask.bit_length() - 1
+                used[r] |= mask
+                used[c] |= mask
+                used[b] |= mask
+                continue
+            left.append(i)
+            masks[i] = mask
+            count = mask.bit_count()
+            if count < fewest:
+                best, best_mask, fewest = i, mask, count
+        if len(left) < len(blank):
+            blank = left
+            continue
+        for u, unit in enumerate(units):  # nothing naked is left: look for a value with one place
+            once = twice = 0
+            for i in unit:
+                if not cells[i]:
+                    twice |= once & masks[i]
+                    once |= masks[i]
+            if once | used[u] != full:
+                return None
+            only = once & ~twice
+            if only:
+                bit = only & -only
+                i = next(i for i in unit if not cells[i] and masks[i] & bit)
+                cells[i] = bit.bit_length() - 1
+                for v in of[i]:
+                    used[v] |= bit
+                break
+        else:
+            return best, best_mask
+        blank = [i for i in blank if not cells[i]]
+    return -1, 0
+
+
+def _search(cells: list[int], used: list[int], size: int, found: list, at_most: int, steps: int, rng=None) -> int:
+    """Depth-first search; appends up to `at_most` full boards to `found`. Returns the steps left, -1 if none."""
+    steps -= 1
+    if steps < 0:
+        return -1
+    choice = _singles(cells, used, size)
+    if choice is None:
+        return steps
+    cell, mask = choice
+    if cell < 0:
+        found.append(cells)
+        return steps
+    values = [v for v in range(1, size + 1) if mask >> v & 1]
+    if rng:
+        rng.shuffle(values)
+    for value in values:
+        next_cells, next_used = cells[:], used[:]
+        next_cells[cell] = value
+        for u in _shape(size).of[cell]:
+            next_used[u] |= 1 << value
+        steps = _search(next_cells, next_used, size, found, at_most, steps, rng)
+        if steps < 0 or len(found) >= at_most:
+            break
+    return steps
+
+
+def solve(puzzle: str, size: int | None = None, at_most: int = 1, max_steps: int = 20_000) -> list[str] | None:
+    """Solutions of a puzzle, as text.
+
+    Args:
+        puzzle: One row a line; `_ . 0 * x ?` or an empty table cell is a blank.
+        size: 4, 6, 9 or 16; None takes it from the puzzle.
+        at_most: How many solutions to look for; 2 tells whether the first is the only one.
+        max_steps: Search nodes to spend, each at most about a millisecond for a 16x16.
+
+    Returns:
+        The solutions found, an empty list if there is none, None if the steps ran out first (unknown).
+
+    Raises:
+        ValueError: the text is not a puzzle.
+    """
+    cells, size = _read_puzzle(puzzle, size)
+    used, found = _used(cells, size), []
+    if used is None:
+        return []
+    if _search(cells, used, size, found, at_most, max_steps) < 0:
+        return None
+    return [_text(cells, size) for cells in found]
+
+
+def _text(cells: list[int], size: int) -> str:
+    return "\n".join(" ".join(str(v or "_") for v in cells[i : i + size]) for i in range(0, size * size, size))
+
+
+# --- tasks -----------------------------------------------------------------------------------------------
+
+
+def split_of(solution: str) -> str:
+    """The split that a solved grid belongs to: 70 % train, 10 % validation, 20 % test, by a hash of its text."""
+    share = int.from_bytes(sha256(solution.encode()).digest()[:4], "big") / 2**32
+    return "train" if share < 0.7 else "validation" if share < 0.8 else "test"
+
+
+def _filled(size: int, split: str, rng: random.Random) -> list[int]:
+    """A random solved grid of the split. Boxes on the diagonal do not touch, so they start as plain shuffles."""
+    shape = _shape(size)
+    while True:
+        cells = [0] * size**2
+        for u in shape.diagonal:
+            for i, value in zip(shape.units[u], rng.sample(range(1, size + 1), size)):
+                cells[i] = value
+        found: list[list[int]] = []
+        _search(cells, _used(cells, size), size, found, 1, 4 * size * size, rng)
+        if found and split_of(_text(found[0], size)) == split:
+            return found[0]
+
+
+def _dug(cells: list[int], size: int, blanks: int, singles: bool | None, rng: random.Random) -> bool:
+    """Empty `blanks` cells in place, the solution staying the only one. False if this grid allows no such puzzle.
+
+    A cell that a single gives back at once can go without a search: whoever fills it in has the board before."""
+    of, units, _ = _shape(size)
+    used = _used(cells, size)
+    order = rng.sample(range(size * size), size * size)
+    kept = []
+    for n, i in enumerate(order):
+        if not blanks:
+            kept += order[n:]
+            break
+        value, bit = cells[i], 1 << cells[i]
+        cells[i] = 0
+        for u in of[i]:
+            used[u] ^= bit
+        r, c, b = of[i]
+        naked = (used[r] | used[c] | used[b] | bit).bit_count() == size
+        if naked or any(
+            all(cells[j] or j == i or bit & (used[of[j][0]] | used[of[j][1]] | used[of[j][2]]) for j in units[u])
+            for u in of[i]
+        ):
+            blanks -= 1
+            continue
+        kept.append(i)
+        cells[i] = value
+        for u in of[i]:
+            used[u] ^= bit
+    for i in kept:
+        if not blanks:
+            break
+        value, cells[i] = cells[i], 0
+        if singles:
+            unique = _singles(cells[:], _used(cells, size), size) == (-1, 0)
+        else:
+            found: list[list[int]] = []
+            unique = _search(cells[:], _used(cells, size), size, found, 2, 500) >= 0 and len(found) == 1
+        if unique:
+            blanks -= 1
+        else:
+            cells[i] = value
+    if blanks:
+        return False
+    return singles is not False or _singles(cells[:], _used(cells, size), size) != (-1, 0)
+
+
+def make_rows(
+    n: int,
+    seed: int = 0,
+    split: str = "train",
+    *,
+    size: int = 4,
+    difficulty: str = "easy",
+    blanks: int | tuple[int, int] | None = None,
+    singles: bool | None = None,
+    interactive: bool = False,
+) -> list[dict]:
+    """Make `n` different puzzles, each with one solution.
+
+    Args:
+        n: How many.
+        seed: Same arguments, same rows, on every platform.
+        split: "train", "validation" or "test"; they share no solution grid.
+        size: 4, 6, 9 or 16.
+        difficulty: "easy", "medium" or "hard": blanks and singles as in `LEVELS`.
+        blanks: Empty cells, a number or (fewest, most); None takes the level's.
+        singles: Whether single candidates and single places solve it: True, False; None takes the level's.
+        interactive: Ask for the cells one by one through `place`, not for the whole grid.
+
+    Raises:
+        ValueError: an argument is out of range, or there are not `n` such puzzles.
+    """
+    if size not in BOX:
+        raise ValueError(f"size must be 4, 6, 9 or 16, got {size!r}")
+    if split not in SPLITS:
+        raise ValueError(f"split must be one of {', '.join(SPLITS)}, got {split!r}")
+    if difficulty not in LEVELS[size]:
+        raise ValueError(f"difficulty must be one of {', '.join(LEVELS[size])}, got {difficulty!r}")
+    fewest, most, level_singles = LEVELS[size][difficulty]
+    if blanks is not None:
+        fewest, most = (blanks, blanks) if isinstance(blanks, int) else blanks
+        level_singles = None
+    if not 1 <= fewest <= most < size * size:
+        raise ValueError(f"blanks must lie between 1 and {size * size - 1}, got {blanks!r}")
+    if singles is None:
+        singles = level_singles
+    rng = random.Random(f"sudoku {seed} {split} {size} {fewest} {most} {singles}")
+    rows, seen, misses = [], set(), 0
+    while len(rows) < n:
+        cells = _filled(size, split, rng)
+        if _dug(cells, size, rng.randint(fewest, most), singles, rng) and (puzzle := _text(cells, size)) not in seen:
+            seen.add(puzzle)
+            rows.append(_row(puzzle, size, interactive))
+            misses = 0
+        elif (misses := misses + 1) > 300:
+            raise ValueError(
+                f"found only {len(rows)} of {n} {size}x{size} puzzles with {fewest} to {most} blanks and "
+                f"singles={singles}; ask for fewer puzzles or other blanks"
+            )
+    return rows
+
+
+def _row(puzzle: str, size: int, interactive: bool) -> dict:
+    task = {"puzzle": puzzle, "size": size} | ({"interactive": True} if interactive else {})
+    digest = sha256(puzzle.encode()).hexdigest()[:12]
+    return {
+        "prompt": [{"role": "user", "content": _prompt(puzzle, size, interactive)}],
+        "environment": "sudoku",
+        "task_id": f"sudoku-{size}-{'place-' if interactive else ''}{digest}",
+        "task": json.dumps(task),
+    }
+
+
+def _prompt(puzzle: str, size: int, interactive: bool) -> str:
+    height, width = BOX[size]
+    how = "Fill the blanks one by one with the place tool." if interactive else "Answer with the whole grid."
+    return (
+        f"Fill in this {size}x{size} Sudoku so that every row, column and {height}x{width} box holds 1 to {size}. "
+        f"{how}\n\n{puzzle}"
+    )
+
+
+# --- the environment -------------------------------------------------------------------------------------
+
+
+class SudokuEnv:
+    """One puzzle. The whole grid through `submit`, or cell by cell through `place`; reward 1 if it is solved."""
+
+    def reset(self, *, prompt=None, task: str | None = None, **_) -> str | None:
+        """Start the puzzle in `task`; without one, a small built-in puzzle."""
+        fields = json.loads(task) if task else {"puzzle": "1 _ 3 4\n3 4 1 _\n2 1 _ 3\n_ 3 2 1", "size": 4}
+        self._givens, self._size = _read_puzzle(fields["puzzle"], fields.get("size"))
+        self._cells = self._givens[:]
+        self._fault = ""  # why a submitted grid is wrong
+        self._done = False
+        self._calls = 0
+        self._limit = 4 * self._givens.count(0) + 8  # calls; ends endless repeats
+        self.metrics: dict[str, float] = {}
+        if prompt:
+            return None
+        return _prompt(_text(self._givens, self._size), self._size, bool(fields.get("interactive")))
+
+    def place(self, row: int, column: int, value: int) -> str:
+        """Write a value into a cell of the board.
+
+        Args:
+            row: Row of the cell, counted from 1 at the top.
+            column: Column of the cell, counted from 1 at the left.
+            value: The value to write, or 0 to empty the cell again.
+
+        Returns:
+            The board after the move.
+        """
+        size = self._size
+        self._count()
+        for name, number, low in (("row", row, 1), ("column", column, 1), ("value", value, 0)):
+            if type(number) is not int or not low <= number <= size:
+                raise ValueError(f"{name} must be a whole number from {low} to {size}, got {number!r:.40}")
+        i = (row - 1) * size + column - 1
+        if self._givens[i]:
+            raise ValueError(f"row {row}, column {column} is a given {self._givens[i]}; choose a blank cell")
+        of, units, _ = _shape(size)
+        for u, kind in zip(of[i], ("row", "column", "box")):
+            if value and any(self._cells[j] == value and j != i for j in units[u]):
+                raise ValueError(f"{value} is already in that {kind}; choose another value")
+        self._cells[i] = value
+        if 0 not in self._cells:
+            self._done = True
+            return _text(self._cells, size) + "\nSolved."
+        return _text(self._cells, size)
+
+    def submit(self, grid: str) -> str:
+        """Hand in the whole solved grid. The first complete grid handed in is final.
+
+        Args:
+            grid: All rows, one a line, the values separated by spaces.
+
+        Returns:
+            Whether the grid solves the puzzle, or its first fault.
+        """
+        self._count()
+        if type(grid) is not str:
+            raise ValueError(f"grid must be text with one row a line, got {grid!r:.40}")
+        cells, fault = _read_answer(grid, self._size)
+        if cells is None:
+            raise ValueError(fault)
+        self._done = True
+        self._cells, self._fault = cells, _fault(cells, self._givens, self._size)
+        return self._fault or "Solved."
+
+    def get_reward(self) -> float | None:
+        """1.0 if the board is full, keeps the givens and breaks no rule, else 0.0."""
+        free = self._givens.count(0)
+        blank = self._cells.count(0)
+        solved = not blank and not _fault(self._cells, self._givens, self._size)
+        self.metrics = {"filled": 1 - blank / free if free else 1.0, "calls": float(self._calls)}
+        return float(solved)
+
+    def _count(self) -> None:
+        if self._done:
+            raise ValueError("the puzzle is finished; answer without a tool call")
+        if self._calls >= self._limit:
+            raise ValueError(f"all {self._limit} calls are used up; answer without a tool call")
+        self._calls += 1
+
+    def _why(self) -> str:
+        """The reason for the reward, in plain words."""
+        if self._fault:
+            return self._fault
+        if 0 in self._cells:
+            r, c = divmod(self._cells.index(0), self._size)
+            return f"incomplete: row {r + 1}, column {c + 1} is still blank"
+        return "solved"
+
+
+ENV = SudokuEnv
+
+
+def _fault(cells: list[int], givens: list[int], size: int) -> str:
+    """The first fault of a full grid, or an empty string."""
+    for i, (value, given) in enumerate(zip(cells, givens)):
+        where = f"row {i // size + 1}, column {i % size + 1}"
+        if not 1 <= value <= size:
+            return f"wrong cell: {where} is {value}, not between 1 and {size}"
+        if given and value != given:
+            return f"wrong given: {where} is {given} in the puzzle, not {value}"
+    for u, unit in enumerate(_shape(size).units):
+        values = [cells[i] for i in unit]
+        for value in values:
+            if values.count(value) > 1:
+                return f"wrong cell: {('row', 'column', 'box')[u // size]} {u % size + 1} holds {value} twice"
+    return ""
+
+
+# --- grading ---------------------------------------------------------------------------------------------
+
+
+def answer(row: dict) -> str | list[dict]:
+    """A right answer as a model would write it: the grid, or for an interactive row the messages with tool calls."""
+    fields = json.loads(row["task"])
+    solution = (solve(fields["puzzle"], fields.get("size"), max_steps=1_000_000) or [None])[0]
+    if solution is None:
+        raise ValueError(f"no solution found for puzzle {fields['puzzle']!r}")
+    if not fields.get("interactive"):
+        return solution
+    env, messages = SudokuEnv(), []
+    env.reset(**row)
+    size = env._size
+    for i, value in enumerate(int(v) for v in solution.split()):
+        if not env._givens[i]:
+            arguments = {"row": i // size + 1, "column": i % size + 1, "value": value}
+            call = {"type": "function", "id": f"call_{i}", "function": {"name": "place", "arguments": arguments}}
+            messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
+            board = env.place(**arguments)
+            messages.append({"role": "tool", "name": "place", "tool_call_id": f"call_{i}", "content": board})
+    return messages + [{"role": "assistant", "content": "Solved."}]
+
+
+def parse(text: str, row: dict) -> list[tuple[str, dict]]:
+    """The tool calls that a text stands for: tagged calls as they are written, else one `submit` of its grid."""
+    if "<tool_call>" in text and (calls := _tagged_calls(text)):
+        return calls
+    size = json.loads(row["task"]).get("size") or 9
+    cells, _ = _read_answer(text, size)
+    return [] if cells is None else [("submit", {"grid": _text(cells, size)})]
+
+
+def score(completion: str | list[dict] | None, row: dict) -> Verdict:
+    """Grade a completion: text, or chat messages. Their tool calls are replayed; the text counts if there are none."""
+    env = SudokuEnv()
+    env.reset(**row)
+    calls, text = _calls_and_text(completion)
+    calls = calls or parse(text, row)
+    for name, arguments in calls:
+        if name in ("place", "submit"):
+            with suppress(ValueError, TypeError):  # a refused call changes nothing, live as here
+                getattr(env, name)(**arguments)
+    reward = env.get_reward()
+    reason = env._why() if calls else _read_answer(text, env._size)[1]
+    return Verdict(reward, reason, env.metrics)
+
+
+def reward(completions: list, task: list[str], **_) -> list[float | None]:
+    """Reward function for TRL: one float for each completion and its `task` column."""
+    return [score(completion, {"task": one}).reward for completion, one in zip(completions, task)]
+
+
+def _calls_and_text(completion) -> tuple[list[tuple[str, dict]], str]:
+    """The tool calls in chat messages, and the text of the last assistant message."""
+    if not isinstance(completion, list):
+        return [], completion if isinstance(completion, str) else ""
+    calls, text = [], ""
+    for message in completion:
+        if not isinstance(message, dict) or message.get("role", "assistant") != "assistant":
+            continue
+        content = message.get("content") or ""
+        if isinstance(content, list):  # parts, as in the Responses format
+            content = "".join(str(p.get("text") or "") for p in content if isinstance(p, dict))
+        text = content if isinstance(content, str) else ""
+        for call in message.get("tool_calls") or []:
+            if found := _json_call(call.get("function", call) if isinstance(call, dict) else call):
+                calls.append(found)
+    return calls, text
+
+
+def _json_call(call) -> tuple[str, dict] | None:
+    """(name, arguments) of a call given as JSON text or as a dict, or None if it is broken."""
+    try:
+        call = json.loads(call) if isinstance(call, str) else call
+        arguments = call.get("arguments") or {}
+        arguments = json.loads(arguments) if isinstance(arguments, str) else arguments
+        return (call["name"], arguments) if isinstance(call["name"], str) and isinstance(arguments, dict) else None
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
+        return None
+
+
+# --- reading grids ---------------------------------------------------------------------------------------
+
+_LONGEST = 200_000  # characters of a completion that are read, from the end
+_BLANKS = "_.*x?X0□·"
+_CELL = re.compile(r"[0-9]+|[A-G](?![A-Za-z])|[_.*x?X□·]")
+_ROW = re.compile(r"[0-9A-G_.*x?X□·\s|│┃║,;&:/\"'=+]+")
+_BORDER = re.compile(r"[-=+|:*\s─━═│┃║┌┐└┘├┤┬┴┼╔╗╚╝╠╣╦╩╬╒╕╘╛╞╡╤╧╪╟╢╓╖╙╜╥╨╫┏┓┗┛┣┫┳┻╋┠┨┯┷┿,;\"']+")
+_LABEL = re.compile(
+    r"\s*(?:[-*•>+]\s+)?\"?"
+    r"(?:(?:row|line|r)[\s_#]*[0-9]{1,2}\"?\s*[:.)=|│-]*|[0-9]{1,2}\"?\s*[:.)]|[A-P]\"?\s*[:.)|│])?\s*",
+    re.I,
+)
+_LABEL_ALONE = re.compile(r"[\W_]*(?:row|line|r)?[\W_]*[0-9]{0,2}[\W_]*", re.I)
+_COMMENT = re.compile(r"\(|#|//|<-|←|--|–|—")
+_EMPHASIS = re.compile(r"(\*{1,3}|`|~~|__)([0-9]{1,2}|[A-G])\1")
+_GROUP = re.compile(r"\[([^\[\]A-Za-z]*)\]|\(([^()A-Za-z]*)\)|\{([^{}A-Za-z]*)\}")
+_THINK = re.compile(r"<(/?)(?:think|thinking|thought|reasoning|scratchpad)>|\[(/?)THINK\]|◁(/?)think▷", re.I)
+_LISTING = {"or", "and", "either", "alternatively", "option", "candidate", "possibility", "possible"} | {
+    "answer",
+    "guess",
+    "solution",
+    "grid",
+}  # words that list grids, rather than correct one
+
+
+def _without_reasoning(text: str) -> str:
+    """Drop reasoning: closed, never closed, or opened in the prompt so that only its end is seen."""
+    kept, start, inside, seen = [], 0, False, False
+    for tag in _THINK.finditer(text):
+        closing = any(tag.groups())
+        if closing and inside:
+            inside, start = False, tag.end()
+        elif closing and not seen:
+            kept, start = [], tag.end()
+        elif not closing and not inside:
+            kept.append(text[start : tag.start()])
+            inside = True
+        seen = True
+    return "".join(kept if inside else [*kept, text[start:]])
+
+
+def _tagged_calls(text: str) -> list[tuple[str, dict]]:
+    parts = _without_reasoning(text).split("<tool_call>")[1:]
+    return [call for part in parts if (call := _json_call(part.partition("</tool_call>")[0]))]
+
+
+def _cells_of(line: str, size: int) -> list[int] | None:
+    """The values of a line that holds cells and separators only (0 for a blank), else None."""
+    if not _ROW.fullmatch(line):
+        return None
+    for separator in "|│┃║&,;\t":
+        if separator in line:
+            fields = [field.strip(" \"'\t") for field in line.split(separator)]
+            if len(fields) > size and not fields[-1]:
+                fields.pop()
+            if len(fields) > size and not fields[0]:
+                fields.pop(0)
+            if len(fields) == size and all(len(field) < 2 or field.isdigit() for field in fields):
+                return [_value(field) for field in fields]
+    tokens = _CELL.findall(line)
+    if len(tokens) != size and size < 10:  # digits may stand together
+        tokens = [char for token in tokens for char in token]
+        if len(tokens) == size + 1 and tokens[-1] == ".":  # the end of a sentence
+            tokens.pop()
+    return [_value(token) for token in tokens]
+
+
+def _value(token: str) -> int:
+    if not token or token in _BLANKS:
+        return 0
+    if "A" <= token <= "G":
+        return ord(token) - 55
+    return int(token[:4]) if token.isascii() and token.isdigit() else 0
+
+
+def _row_of(line: str, size: int) -> tuple[list[int] | None, str]:
+    """The cells in a line and the prose before them; (None, line) if it is no row."""
+    cells = _cells_of(line, size)
+    if cells and len(cells) in (size, size * size):
+        return cells, ""
+    bare = line.strip().strip("|│┃║")
+    label = _LABEL.match(bare).end()
+    rest = bare[label:]
+    comment = _COMMENT.search(rest)
+    if comment:
+        rest = rest[: comment.start()]
+    labelled = _cells_of(rest, size) if rest != line else None
+    if labelled and len(labelled) == size:
+        return labelled, ""
+    if cells and len(cells) > 1:
+        return cells, ""
+    prose, colon, rest = line.rpartition(":")
+    labelled = _cells_of(rest, size) if colon else None
+    if labelled and len(labelled) in (size, size * size):
+        return labelled, prose
+    return None, line
+
+
+def _plain_lines(text: str) -> list[str]:
+    """Markup removed and lists opened up, so that a row of the grid is a line."""
+    text = unicodedata.normalize("NFKC", text.replace("\r\n", "\n").replace("\r", "\n"))
+    text = re.sub("[\u200b-\u200f\u2060\ufe0f\u20e3\ufeff$]", "", text)
+    if "<" in text:
+        text = re.sub(r"\s*</t[dh]>\s*(?:<t[dh][^<>]{0,99}>)?", " | ", text)
+        text = re.sub(r"</?(?:tr|br|p|div|li)\b[^<>]{0,99}>", "\n", text)
+        text = re.sub(r"</?(?:table|tbody|thead|t[dh]|b|strong|em|pre|code|span|sub|sup)\b[^<>]{0,99}>", " ", text)
+    if "\\" in text:
+        text = text.replace("\\\\", "\n").replace("\\n", "\n") if "\\begin" not in text else text.replace("\\\\", "\n")
+        text = re.sub(
+            r"\\(?:begin|end)\{\w{1,20}\*?\}(?:\{[^{}\n]{0,99}\})?|\\hline|\\cline\{[^{}\n]{0,9}\}", " ", text
+        )
+        text = re.sub(r"\\[A-Za-z]{1,12}\s?\{([0-9A-G]{1,2})\}", r" \1 ", text)
+    if "[" in text or "(" in text or "{" in text:
+        text = _GROUP.sub(lambda m: "\n" + re.sub(r"\s+", " ", m[m.lastindex]) + "\n", text)
+        text = re.sub(r"[\[\]{}]", " ", text)
+    return _EMPHASIS.sub(r"\2", text).split("\n")
+
+
+def _blocks(text: str, size: int) -> list[tuple[list, list[int], bool, str]]:
+    """Runs of rows: (rows, indices that follow an empty line, whether a table rule follows the first, prose before)."""
+    blocks, rows, gaps, ruled, prose, before = [], [], [], False, [], ""
+    flat = re.compile(rf"(?<![0-9])(?:[1-9][\s,;|/.-]{{0,3}}){{{size * size}}}(?![0-9])")
+
+    def close():
+        nonlocal rows, gaps, ruled
+        if rows:
+            blocks.append((rows, gaps, ruled, before))
+        rows, gaps, ruled = [], [], False
+
+    for line in _plain_lines(text):
+        if not line.strip():
+            gaps.append(len(rows))
+            continue
+        if _BORDER.fullmatch(line):
+            ruled |= len(rows) == 1 and "-" in line
+            continue
+        cells, words = _row_of(line, size) if len(line) < 20_000 else (None, "")
+        if cells is None and size < 10 and (found := flat.search(line[:20_000])):
+            cells, words = [int(char) for char in found[0] if char.isdigit()], line[: found.start()]
+        if cells is None:
+            if _LABEL_ALONE.fullmatch(words) and not words.strip().isdigit():
+                continue
+            close()
+            prose.append(words)
+            continue
+        if len(cells) == size * size or (words and not rows):
+            close()
+            prose.append(words)
+        if not rows:
+            before, prose = " ".join(prose), []
+        if len(cells) == size * size:
+            rows = [cells[i : i + size] for i in range(0, size * size, size)]
+            close()
+        else:
+            rows.append(cells)
+    close()
+    return blocks
+
+
+def _grids(block: tuple, size: int) -> tuple[list[list[list[int]]], str]:
+    """The grids in a run of rows, and the fault if there are none."""
+    rows, gaps, ruled, _ = block
+    count = list(range(1, size + 1))
+    if ruled and len(rows) == size + 1 and rows[0] in (count, [0, *count]):
+        rows, gaps = rows[1:], []
+    if len(rows) == size and all(len(row) == size + 1 for row in rows) and [row[0] for row in rows] == count:
+        rows = [row[1:] for row in rows]
+    parts = [rows]
+    if len(rows) != size:
+        cuts = [0, *gaps, len(rows)]
+        parts = [p for a, b in zip(cuts, cuts[1:]) if len(p := rows[a:b]) == size]
+        if not parts and len(rows) % size == 0:
+            parts = [rows[i : i + size] for i in range(0, len(rows), size)]
+        if not parts:
+            return [], f"format: found {len(rows)} rows together, not {size}"
+    for part in parts:
+        for r, row in enumerate(part):
+            if len(row) != size:
+                return [], f"format: row {r + 1} has {len(row)} values, not {size}"
+    return parts, ""
+
+
+def _quick(text: str, size: int) -> list[int] | None:
+    """The plain form: a row a line, values separated by spaces."""
+    rows = [line.split() for line in text.strip().split("\n")]
+    if len(rows) == size and all(len(row) == size for row in rows):
+        try:
+            return [0 if v in _BLANKS else _CODES[v] for row in rows for v in row]
+        except KeyError:
+            return None
+    return None
+
+
+_CODES = {str(v): v for v in range(1, 17)}
+
+
+def _read_answer(text: str, size: int) -> tuple[list[int] | None, str]:
+    """The grid that a completion offers, or None and why there is none. The last complete grid counts."""
+    cells = _quick(text, size) if len(text) < 1000 else None
+    if cells and 0 not in cells:
+        return cells, ""
+    if not text.strip():
+        return None, "no answer: the completion is empty"
+    text = _without_reasoning(text[-_LONGEST:])
+    if not text.strip():
+        return None, "no answer: nothing follows the reasoning"
+    end = text.rfind("</answer>")
+    start = text.rfind("<answer>", 0, end if end >= 0 else len(text))
+    if start >= 0:
+        text = text[start + 8 : end if end >= 0 else len(text)]
+    offered, fault, between = [], f"no answer: no grid of {size} rows found", ""
+    for block in _blocks(text, size):
+        between += " " + block[3]
+        grids, problem = _grids(block, size)
+        if problem and len(block[0]) > 1:
+            fault = problem
+        for grid in grids:
+            cells = [value for row in grid for value in row]
+            if 0 in cells:
+                r, c = divmod(cells.index(0), size)
+                fault = f"incomplete: row {r + 1}, column {c + 1} is blank"
+            elif not offered or cells != offered[-1][0]:
+                offered.append((cells, between))
+                between = ""
+    if not offered:
+        return None, fault
+    different = {tuple(cells) for cells, _ in offered}
+    words = set(re.findall(r"[a-z]{2,}", offered[-1][1].lower())) - _LISTING
+    if len(different) > 3 or (len(offered) > 1 and not words):
+        return None, f"several answers: {len(different)} different grids offered; give one"
+    return offered[-1][0], ""
+
+
+def _read_puzzle(text: str, size: int | None = None) -> tuple[list[int], int]:
+    """Cells (0 for a blank) and size of a puzzle. Raises ValueError if it is none."""
+    if not isinstance(text, str):
+        raise ValueError(f"a puzzle must be text, got {text!r:.40}")
+    for n in [size] if size else BOX:
+        if n not in BOX:
+            raise ValueError(f"size must be 4, 6, 9 or 16, got {size!r}")
+        cells = _quick(text, n)
+        if cells is None:
+            grids = [g for block in _blocks(text, n) for g in _grids(block, n)[0]]
+            cells = [value for row in grids[0] for value in row] if len(grids) == 1 else None
+        if cells is not None and max(cells) <= n:
+            return cells, n
+    raise ValueError(f"not a puzzle of {size or '4, 6, 9 or 16'} rows: {text!r:.200}")
