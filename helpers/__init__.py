@@ -1,0 +1,1 @@
+"""What notebooks and batch runs share. Nothing here names a concrete environment."""

