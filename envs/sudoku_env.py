@@ -1,4 +1,4 @@
-"""Sudoku: 4x4, 6x6, 9x9 and 16x16 puzzles, answered as a whole grid or cell by cell.
+r"""Sudoku: 4x4, 6x6, 9x9 and 16x16 puzzles, answered as a whole grid or cell by cell.
 
 Standard library only; copy this one file into any project.
 
@@ -6,12 +6,14 @@ Standard library only; copy this one file into any project.
 >>> print(row["prompt"][0]["content"])
 Fill in this 4x4 Sudoku so that every row, column and 2x2 box holds 1 to 4. Answer with the whole grid.
 <BLANKLINE>
-4 2 1 3
-3 1 _ 2
-1 4 3 _
-2 3 4 1
->>> score("Sure!\n4213 3142 1432 2341", row)
-Verdict(reward=0.0, reason='wrong given: row 3, column 3 is 3 in the puzzle, not 3', metrics={})
+3 1 2 4
+4 2 3 1
+_ 3 4 2
+2 4 _ 3
+>>> score("Sure: 3124 4231 1342 2443", row).reason
+'wrong cell: row 4 holds 4 twice'
+>>> score("| 3 | 1 | 2 | 4 |\n| 4 | 2 | 3 | 1 |\n| 1 | 3 | 4 | 2 |\n| 2 | 4 | 1 | 3 |", row).reward
+1.0
 """
 
 import json
@@ -206,10 +208,11 @@ def _dug(cells: list[int], size: int, blanks: int, singles: bool | None, rng: ra
     A cell that a single gives back at once can go without a search: whoever fills it in has the board before."""
     of, units, _ = _shape(size)
     used = _used(cells, size)
+    full = cells[:]
     order = rng.sample(range(size * size), size * size)
     kept = []
     for n, i in enumerate(order):
-        if not blanks:
+        if not blanks and singles is not False:
             kept += order[n:]
             break
         value, bit = cells[i], 1 << cells[i]
@@ -228,22 +231,30 @@ def _dug(cells: list[int], size: int, blanks: int, singles: bool | None, rng: ra
         cells[i] = value
         for u in of[i]:
             used[u] ^= bit
+    stuck = False  # whether singles no longer suffice
     for i in kept:
-        if not blanks:
+        if blanks <= 0 and (stuck or singles is not False):
             break
         value, cells[i] = cells[i], 0
-        if singles:
-            unique = _singles(cells[:], _used(cells, size), size) == (-1, 0)
-        else:
+        rest, rest_used = cells[:], _used(cells, size)
+        by_singles = _singles(rest, rest_used, size) == (-1, 0)
+        unique = by_singles
+        if not by_singles and not singles:
             found: list[list[int]] = []
-            unique = _search(cells[:], _used(cells, size), size, found, 2, 500) >= 0 and len(found) == 1
+            unique = _search(rest, rest_used, size, found, 2, 500) >= 0 and len(found) == 1
         if unique:
             blanks -= 1
+            stuck = not by_singles
         else:
             cells[i] = value
-    if blanks:
-        return False
-    return singles is not False or _singles(cells[:], _used(cells, size), size) != (-1, 0)
+    for i in order:  # too many: give back those that leave it as hard
+        if blanks < 0 and not cells[i]:
+            cells[i] = full[i]
+            if _singles(cells[:], _used(cells, size), size) == (-1, 0):
+                cells[i] = 0
+            else:
+                blanks += 1
+    return not blanks and (stuck or singles is not False)
 
 
 def make_rows(
@@ -519,20 +530,24 @@ def _json_call(call) -> tuple[str, dict] | None:
 # --- reading grids ---------------------------------------------------------------------------------------
 
 _LONGEST = 200_000  # characters of a completion that are read, from the end
-_BLANKS = "_.*x?X0□·"
-_CELL = re.compile(r"[0-9]+|[A-G](?![A-Za-z])|[_.*x?X□·]")
-_ROW = re.compile(r"[0-9A-G_.*x?X□·\s|│┃║,;&:/\"'=+]+")
-_BORDER = re.compile(r"[-=+|:*\s─━═│┃║┌┐└┘├┤┬┴┼╔╗╚╝╠╣╦╩╬╒╕╘╛╞╡╤╧╪╟╢╓╖╙╜╥╨╫┏┓┗┛┣┫┳┻╋┠┨┯┷┿,;\"']+")
+_BLANKS = "_.*x?X0□·"  # as one sign; of these, "0" is also a digit
+_DRAWN = "|│┃║"
+_BORDER = re.compile(r"[-=+|:*\s─━═│┃║┌┐└┘├┤┬┴┼╔╗╚╝╠╣╦╩╬╒╕╘╛╞╡╤╧╪╟╢╓╖╙╜╥╨╫┏┓┗┛┣┫┳┻╋┠┨┯┷┿,;\"'`~\\]+")
 _LABEL = re.compile(
-    r"\s*(?:[-*•>+]\s+)?\"?"
-    r"(?:(?:row|line|r)[\s_#]*[0-9]{1,2}\"?\s*[:.)=|│-]*|[0-9]{1,2}\"?\s*[:.)]|[A-P]\"?\s*[:.)|│])?\s*",
+    r"\s*(?:[-*+]\s+)?[\"']?"
+    r"(?:(?:row|line|r)[\s_#]*[0-9]{1,2}[\"']?\s*[:.)=|│-]*|[0-9]{1,2}[\"']?\s*[:.)]|[A-P][\"']?\s*[:.)|│])?\s*",
     re.I,
 )
-_LABEL_ALONE = re.compile(r"[\W_]*(?:row|line|r)?[\W_]*[0-9]{0,2}[\W_]*", re.I)
+_LABEL_ALONE = re.compile(r"[\W_]*(?:(?:row|line|r)[\W_]*[0-9]{0,2}|[0-9]{1,2}[.:)])?[\W_]*", re.I)
 _COMMENT = re.compile(r"\(|#|//|<-|←|--|–|—")
-_EMPHASIS = re.compile(r"(\*{1,3}|`|~~|__)([0-9]{1,2}|[A-G])\1")
-_GROUP = re.compile(r"\[([^\[\]A-Za-z]*)\]|\(([^()A-Za-z]*)\)|\{([^{}A-Za-z]*)\}")
+_ARROW = re.compile(r"->|=>|→|⇒|➜")
+_ACROSS = re.compile(r"\b(?:col|column|box|block|sub-?grid|square|region|quadrant|nonet)s?\b[^:]{0,20}$", re.I)
+_ORNAMENT = re.compile("[\u2600-\u260f\u2612-\u27bf\u2b00-\u2b1a\u2b1d-\u2bff\U0001f000-\U0001faff`]")  # ticks, emoji
+_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|~~|__)(?=[^\s*_])([^*\n]{0,99}?[^\s*_])\1(?![\w*])")
+_SINGLE = re.compile(r"[\[({]\s*([0-9]{1,2}|[A-G])\s*[\])}]")
+_GROUP = re.compile(r"(?<![A-Za-z0-9])(?<![A-Za-z0-9] )(?:\[([^\[\]A-Za-z]*)\]|\(([^()A-Za-z]*)\)|\{([^{}A-Za-z]*)\})")
 _THINK = re.compile(r"<(/?)(?:think|thinking|thought|reasoning|scratchpad)>|\[(/?)THINK\]|◁(/?)think▷", re.I)
+_WORD = re.compile(r"[A-Za-z]{2,}")
 _LISTING = {"or", "and", "either", "alternatively", "option", "candidate", "possibility", "possible"} | {
     "answer",
     "guess",
@@ -562,29 +577,43 @@ def _tagged_calls(text: str) -> list[tuple[str, dict]]:
     return [call for part in parts if (call := _json_call(part.partition("</tool_call>")[0]))]
 
 
+@cache
+def _signs(size: int) -> tuple[re.Pattern, re.Pattern, re.Pattern]:
+    """How a cell, a line of cells, and a line of cells with one separator all along look at this size."""
+    letter = r"|[A-G](?![A-Za-z0-9])" if size > 9 else ""  # 10 to 16
+    digits = "[0-9]+" if size > 9 else "[0-9]"
+    cell = re.compile(rf"{digits}{letter}|{'__?|' * (size > 9)}[_.*x?X□·]")
+    line = re.compile(rf"(?:[0-9_.*x?X□·\s{_DRAWN},;&/\"']{letter})+")
+    even = re.compile(rf"([1-9][0-9]?)(?:([^\w\s]|\s?[^\w\s]\s)[1-9][0-9]?)(?:\2[1-9][0-9]?){{{size - 2}}}")
+    return cell, line, even
+
+
 def _cells_of(line: str, size: int) -> list[int] | None:
     """The values of a line that holds cells and separators only (0 for a blank), else None."""
-    if not _ROW.fullmatch(line):
+    cell, whole, even = _signs(size)
+    if not whole.fullmatch(line):
+        if even.fullmatch(line):
+            return [int(token) for token in re.findall("[0-9]+", line)]
         return None
-    for separator in "|│┃║&,;\t":
+    for separator in _DRAWN + "&,;\t":
         if separator in line:
             fields = [field.strip(" \"'\t") for field in line.split(separator)]
             if len(fields) > size and not fields[-1]:
                 fields.pop()
             if len(fields) > size and not fields[0]:
                 fields.pop(0)
-            if len(fields) == size and all(len(field) < 2 or field.isdigit() for field in fields):
+            if len(fields) == size and all(len(field) < 2 for field in fields):
                 return [_value(field) for field in fields]
-    tokens = _CELL.findall(line)
-    if len(tokens) != size and size < 10:  # digits may stand together
-        tokens = [char for token in tokens for char in token]
-        if len(tokens) == size + 1 and tokens[-1] == ".":  # the end of a sentence
-            tokens.pop()
+    tokens = cell.findall(line)
+    if len(tokens) == size + 1 and line.endswith("."):  # the end of a sentence
+        tokens.pop()
+    elif len(tokens) != size and even.fullmatch(line):
+        tokens = re.findall("[0-9]+", line)
     return [_value(token) for token in tokens]
 
 
 def _value(token: str) -> int:
-    if not token or token in _BLANKS:
+    if not token or token[0] in _BLANKS[:4] or token in _BLANKS:
         return 0
     if "A" <= token <= "G":
         return ord(token) - 55
@@ -593,23 +622,34 @@ def _value(token: str) -> int:
 
 def _row_of(line: str, size: int) -> tuple[list[int] | None, str]:
     """The cells in a line and the prose before them; (None, line) if it is no row."""
-    cells = _cells_of(line, size)
-    if cells and len(cells) in (size, size * size):
-        return cells, ""
-    bare = line.strip().strip("|│┃║")
-    label = _LABEL.match(bare).end()
-    rest = bare[label:]
-    comment = _COMMENT.search(rest)
-    if comment:
-        rest = rest[: comment.start()]
-    labelled = _cells_of(rest, size) if rest != line else None
-    if labelled and len(labelled) == size:
-        return labelled, ""
+    if len(line) < size:
+        return None, line
+    full = (size, size * size)
+    raw = _cells_of(line, size)
+    if raw and len(raw) == size:
+        return raw, ""
+    prose, colon, rest = line.rpartition(":")
+    if colon and _ACROSS.search(prose):
+        return None, line
+    bare = _EMPHASIS.sub(r"\2", _ORNAMENT.sub(" ", line)).strip(" \t\\>•")
+    cells = _cells_of(bare, size)
+    for found in (cells, raw):  # stars may be blanks or make bold
+        if found and len(found) in full:
+            return found, ""
+    bare = _ARROW.split(bare)[-1]
+    stripped = bare.strip(_DRAWN)
+    for text in (stripped, bare):  # without its bars a label is seen, with them an empty last cell
+        rest = text[_LABEL.match(text).end() :]
+        if comment := _COMMENT.search(rest):
+            rest = rest[: comment.start()]
+        labelled = _cells_of(rest.strip(), size)
+        if labelled and len(labelled) == size:
+            return labelled, ""
     if cells and len(cells) > 1:
         return cells, ""
-    prose, colon, rest = line.rpartition(":")
-    labelled = _cells_of(rest, size) if colon else None
-    if labelled and len(labelled) in (size, size * size):
+    prose, colon, rest = bare.rpartition(":")
+    labelled = _row_of(rest, size)[0] if colon else None
+    if labelled and len(labelled) in full:
         return labelled, prose
     return None, line
 
@@ -618,20 +658,27 @@ def _plain_lines(text: str) -> list[str]:
     """Markup removed and lists opened up, so that a row of the grid is a line."""
     text = unicodedata.normalize("NFKC", text.replace("\r\n", "\n").replace("\r", "\n"))
     text = re.sub("[\u200b-\u200f\u2060\ufe0f\u20e3\ufeff$]", "", text)
+    text = text.translate(_SQUARES)
     if "<" in text:
-        text = re.sub(r"\s*</t[dh]>\s*(?:<t[dh][^<>]{0,99}>)?", " | ", text)
-        text = re.sub(r"</?(?:tr|br|p|div|li)\b[^<>]{0,99}>", "\n", text)
-        text = re.sub(r"</?(?:table|tbody|thead|t[dh]|b|strong|em|pre|code|span|sub|sup)\b[^<>]{0,99}>", " ", text)
+        text = re.sub(r"\s*</t[dh]>\s*(?:<t[dh][^<>]{0,99}>\s*)?", " | ", text)
+        text = re.sub(r"</?(?:tr|br|p|div|li|row|r|line)\b[^<>]{0,99}>", "\n", text)
+        text = re.sub(r"</?[a-z][a-z0-9_-]{0,20}\b[^<>]{0,99}>|<\|[a-z_]{1,20}\|>", " ", text, flags=re.I)
     if "\\" in text:
-        text = text.replace("\\\\", "\n").replace("\\n", "\n") if "\\begin" not in text else text.replace("\\\\", "\n")
+        text = text.replace("\\\\", "\n")
+        if "\\begin" not in text:
+            text = text.replace("\\n", "\n")
         text = re.sub(
             r"\\(?:begin|end)\{\w{1,20}\*?\}(?:\{[^{}\n]{0,99}\})?|\\hline|\\cline\{[^{}\n]{0,9}\}", " ", text
         )
         text = re.sub(r"\\[A-Za-z]{1,12}\s?\{([0-9A-G]{1,2})\}", r" \1 ", text)
     if "[" in text or "(" in text or "{" in text:
+        text = _SINGLE.sub(r" \1 ", text)
         text = _GROUP.sub(lambda m: "\n" + re.sub(r"\s+", " ", m[m.lastindex]) + "\n", text)
         text = re.sub(r"[\[\]{}]", " ", text)
-    return _EMPHASIS.sub(r"\2", text).split("\n")
+    return text.split("\n")
+
+
+_SQUARES = dict.fromkeys(map(ord, "⬜⬛◻◼▢☐"), "_")
 
 
 def _blocks(text: str, size: int) -> list[tuple[list, list[int], bool, str]]:
@@ -656,12 +703,12 @@ def _blocks(text: str, size: int) -> list[tuple[list, list[int], bool, str]]:
         if cells is None and size < 10 and (found := flat.search(line[:20_000])):
             cells, words = [int(char) for char in found[0] if char.isdigit()], line[: found.start()]
         if cells is None:
-            if _LABEL_ALONE.fullmatch(words) and not words.strip().isdigit():
+            if _LABEL_ALONE.fullmatch(words):
                 continue
             close()
             prose.append(words)
             continue
-        if len(cells) == size * size or (words and not rows):
+        if len(cells) == size * size or (words and (not rows or len(rows) >= size)):
             close()
             prose.append(words)
         if not rows:
@@ -722,10 +769,9 @@ def _read_answer(text: str, size: int) -> tuple[list[int] | None, str]:
     text = _without_reasoning(text[-_LONGEST:])
     if not text.strip():
         return None, "no answer: nothing follows the reasoning"
-    end = text.rfind("</answer>")
-    start = text.rfind("<answer>", 0, end if end >= 0 else len(text))
-    if start >= 0:
-        text = text[start + 8 : end if end >= 0 else len(text)]
+    if "<answer>" in text:  # what is outside counts as words only
+        parts = [part.partition("</answer>") for part in text.split("<answer>")[1:]]
+        text = "\n".join(f"{inside}\n{' '.join(_WORD.findall(outside))}" for inside, _, outside in parts)
     offered, fault, between = [], f"no answer: no grid of {size} rows found", ""
     for block in _blocks(text, size):
         between += " " + block[3]
@@ -743,7 +789,7 @@ def _read_answer(text: str, size: int) -> tuple[list[int] | None, str]:
     if not offered:
         return None, fault
     different = {tuple(cells) for cells, _ in offered}
-    words = set(re.findall(r"[a-z]{2,}", offered[-1][1].lower())) - _LISTING
+    words = {word.lower() for word in _WORD.findall(offered[-1][1])} - _LISTING
     if len(different) > 3 or (len(offered) > 1 and not words):
         return None, f"several answers: {len(different)} different grids offered; give one"
     return offered[-1][0], ""

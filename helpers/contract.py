@@ -376,7 +376,9 @@ def check_gold(s: _Subject) -> str:
                     "make answer and the grader agree"
                 )
             if not isinstance(verdict.reason, str) or not verdict.reason:
-                raise _Broken(f"the reason is {_short(verdict.reason)}; say in plain words why the reward is what it is")
+                raise _Broken(
+                    f"the reason is {_short(verdict.reason)}; say in plain words why the reward is what it is"
+                )
     if not any(s.calls):
         raise _Broken("no gold answer makes a tool call, so doing nothing scores 1; make tasks that ask for something")
     return f"{s.n} of {s.n} gold answers score 1"
