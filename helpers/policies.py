@@ -5,8 +5,8 @@ model called tools, and `finish_reason`: "stop", or "length" when the token limi
 """
 
 import json
-import random
 import re
+from random import Random
 from pathlib import Path
 
 from helpers.tiny_policy import PATH as TINY
@@ -141,3 +141,41 @@ def _tool_call(body: str) -> dict:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         name, arguments = "", body
     return {"type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+class OraclePolicy:
+    """Answers each prompt of `rows` with its gold answer, tool calls included: the ceiling of an environment."""
+
+    def __init__(self, module, rows: list[dict]):
+        self._gold = {_key(row["prompt"]): module.answer(row) for row in rows}
+
+    def generate(self, conversations: list[list[dict]], tools=None, **_) -> list[dict]:
+        """The gold reply to each conversation; the rows given at the start must hold its prompt."""
+        replies = []
+        for conversation in conversations:
+            asked = [message for message in conversation if message["role"] in ("system", "user")]
+            replies.append(_next_turn(self._gold[_key(asked)], conversation))
+        return replies
+
+
+class RandomPolicy:
+    """Answers in the right form and by chance: with the gold answer of a row drawn at random."""
+
+    def __init__(self, module, rows: list[dict], seed: int = 0):
+        self._answers = [module.answer(row) for row in rows]
+        self._rng = Random(seed)
+
+    def generate(self, conversations: list[list[dict]], tools=None, **_) -> list[dict]:
+        """A reply drawn at random for each conversation; where tools are offered, one random call, then plain text."""
+        return [_next_turn(self._rng.choice(self._answers), conversation) for conversation in conversations]
+
+
+def _next_turn(gold: str | list[dict], conversation: list[dict]) -> dict:
+    """What a gold answer says after the assistant turns that the conversation already holds."""
+    said = sum(message["role"] == "assistant" for message in conversation)
+    turns = [m for m in gold if m["role"] == "assistant"] if isinstance(gold, list) else [{"content": gold}]
+    return {"role": "assistant", "finish_reason": "stop", **turns[min(said, len(turns) - 1)]}
+
+
+def _key(prompt: list[dict]) -> str:
+    return json.dumps([[message["role"], message["content"]] for message in prompt])

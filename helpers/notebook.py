@@ -1,0 +1,271 @@
+"""Notebooks: their folders and results while they run, and running them headless with checked parameters.
+
+    python -m helpers.notebook run 05 environment=sudoku steps=40
+    python -m helpers.notebook refresh
+"""
+
+import ast
+import difflib
+import html
+import json
+import os
+import subprocess
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+NOTEBOOKS = ROOT / "notebooks"
+
+
+# --- inside a notebook -----------------------------------------------------------------------------------
+
+
+def folder(out_dir: str | None, name: str) -> Path:
+    """The folder that a notebook writes to: `out_dir`, from the repository's root, or runs/<name>. Made if missing."""
+    path = ROOT / (out_dir or f"runs/{name}")
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def show_path(path: Path | str) -> str:
+    """A path as it may be printed: relative to the repository where it lies inside it."""
+    path = Path(path)
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
+
+
+def save_result(out: Path, **fields) -> Path:
+    """Write result.json: the fields, and versions, commit and time as their birth certificate."""
+    born = {
+        "python": sys.version.split()[0],
+        "versions": {name: version(name) for name in ("torch", "transformers", "trl", "unsloth", "peft")},
+        "commit": _commit(),
+        "written": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+    }
+    path = out / "result.json"
+    path.write_text(json.dumps(fields | born, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return path
+
+
+def load_result(path: Path | str, **wanted) -> dict | None:
+    """The result.json of an earlier notebook, or None if it is not there or differs from the `wanted` fields."""
+    path = Path(path)
+    if not path.is_file():
+        return None
+    result = json.loads(path.read_text(encoding="utf-8"))
+    return result if all(result.get(key) == value for key, value in wanted.items()) else None
+
+
+def _commit() -> str:
+    done = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True)
+    return done.stdout.strip() or "unknown"
+
+
+def table(rows: list[dict], columns: dict[str, str]):
+    """A table to show: one row a dict, numbers with three digits.
+
+    Args:
+        rows: The rows.
+        columns: key: heading.
+    """
+    import pandas
+
+    cells = [[f"{row[key]:.3f}" if isinstance(row[key], float) else row[key] for key in columns] for row in rows]
+    return pandas.DataFrame(cells, columns=list(columns.values()), index=[""] * len(cells))
+
+
+def show_rollouts(rollouts: list[dict], n: int = 3):
+    """The first `n` episodes as a table to read: prompt, answer, verdict. What a model wrote is escaped."""
+    from IPython.display import HTML
+
+    cell = "style='white-space:pre-wrap;text-align:left;vertical-align:top;font-family:monospace'"
+    head = "".join(f"<th style='text-align:left'>{name}</th>" for name in ("prompt", "answer", "reward", "reason"))
+    body = ""
+    for episode in rollouts[:n]:
+        said = "\n".join(_line(message) for message in episode["messages"])
+        cells = (episode["prompt"][-1]["content"], said, episode["reward"], episode["reason"])
+        body += "<tr>" + "".join(f"<td {cell}>{html.escape(str(c))}</td>" for c in cells) + "</tr>"
+    return HTML(f"<table><tr>{head}</tr>{body}</table>")
+
+
+def _line(message: dict) -> str:
+    calls = [f"{c['function']['name']}({c['function']['arguments']})" for c in message.get("tool_calls") or []]
+    text = message.get("content") or ""
+    return "\n".join(([f"-> {text}"] if message["role"] == "tool" else [text] if text else []) + calls)
+
+
+# --- running notebooks -----------------------------------------------------------------------------------
+
+
+def find(name: str) -> Path:
+    """The notebook called `name`: a number such as "05", a file name or a path.
+
+    Raises:
+        ValueError: there is none, or several.
+    """
+    if Path(name).is_file():
+        return Path(name)
+    found = sorted(NOTEBOOKS.glob(f"{name.removesuffix('.ipynb')}*.ipynb"))
+    if len(found) != 1:
+        known = ", ".join(path.stem for path in sorted(NOTEBOOKS.glob("*.ipynb")))
+        raise ValueError(f"{'no' if not found else 'more than one'} notebook {name!r}; there are {known}")
+    return found[0]
+
+
+def parameters_of(notebook: Path) -> dict:
+    """Names and defaults in the cell tagged `parameters`.
+
+    Raises:
+        ValueError: there is no such cell, or it holds more than literals.
+    """
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    tagged = [c for c in cells if "parameters" in c.get("metadata", {}).get("tags", [])]
+    if not tagged:
+        raise ValueError(f"{notebook.name} has no cell tagged 'parameters': tag the cell that holds its parameters")
+    defaults = {}
+    for line in ast.parse("".join(tagged[0]["source"])).body:
+        target = line.targets[0] if isinstance(line, ast.Assign) else getattr(line, "target", None)
+        if target is not None:
+            defaults[target.id] = ast.literal_eval(line.value)
+    return defaults
+
+
+def check_parameters(notebook: Path, parameters: dict) -> None:
+    """Refuse a misspelt parameter or one of the wrong type.
+
+    Raises:
+        ValueError: the message names the parameter, and the nearest right name or the type.
+    """
+    known = parameters_of(notebook)
+    for name, value in parameters.items():
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1, 0.4)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise ValueError(f"{notebook.name} has no parameter {name!r}; {hint}It takes {', '.join(known)}.")
+        default = known[name]
+        fits = type(value) is type(default) or (type(default) is float and type(value) is int)
+        if default is not None and value is not None and not fits:
+            raise ValueError(f"{name} must be of type {type(default).__name__} (such as {default!r}), got {value!r}")
+        if any(word in name.lower() for word in ("token", "secret", "password", "api_key")) and isinstance(value, str):
+            raise ValueError(f"{name} looks like a secret: set it in the environment, parameters are saved to files")
+
+
+def run(notebook: Path | str, parameters: dict | None = None, out: Path | str | None = None, quiet: bool = False) -> Path:
+    """Run a notebook headless with papermill.
+
+    Args:
+        notebook: Number, name or path.
+        parameters: Values for its parameters.
+        out: Where the executed copy goes; None takes <out_dir>/<name>.ipynb.
+        quiet: Do not show the notebook's own printing.
+
+    Returns:
+        The executed copy.
+
+    Raises:
+        ValueError: a wrong parameter; nothing has run then.
+        RuntimeError: a cell failed, or the kernel died; the copy holds everything up to there.
+    """
+    import papermill
+    from nbclient.exceptions import DeadKernelError
+
+    notebook, parameters = find(str(notebook)), dict(parameters or {})
+    check_parameters(notebook, parameters)
+    out = Path(out) if out else folder(parameters.get("out_dir"), notebook.stem) / notebook.name
+    out.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        papermill.execute_notebook(
+            notebook, out, parameters, kernel_name="python3", cwd=ROOT, progress_bar=False, log_output=False,
+            stdout_file=None if quiet else sys.stdout, autosave_cell_every=30,
+        )  # fmt: skip
+    except papermill.PapermillExecutionError as error:
+        raise RuntimeError(
+            f"{notebook.name}, cell {error.exec_count}: {error.ename}: {error.evalue}\nSee {show_path(out)}"
+        ) from None
+    except DeadKernelError:
+        _mark_dead(out)
+        raise RuntimeError(f"{notebook.name}: the kernel died (out of memory?). See {show_path(out)}") from None
+    finally:
+        if out.is_file():
+            _clean(out)
+    return out
+
+
+def _mark_dead(out: Path) -> None:
+    """papermill calls every cell completed when a kernel dies: say in the copy which one was running."""
+    saved = json.loads(out.read_text(encoding="utf-8"))
+    code = [c for c in saved["cells"] if c["cell_type"] == "code"]
+    ran = [c for c in code if c.get("execution_count")]
+    at = len(ran) if ran and ran[-1].get("metadata", {}).get("papermill", {}).get("duration") else len(ran) - 1
+    for n, cell in enumerate(code[max(at, 0) :]):
+        cell["metadata"].setdefault("papermill", {})["status"] = "pending" if n else "failed"
+    banner = "**The kernel died** while this notebook ran; the results up to there are in the files it wrote."
+    saved["cells"].insert(0, {"cell_type": "markdown", "id": "kernel-died", "metadata": {}, "source": banner})
+    out.write_text(json.dumps(saved, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _clean(path: Path) -> None:
+    """Strip what stops a notebook from rendering elsewhere: widget state. Outputs stay."""
+    saved = json.loads(path.read_text(encoding="utf-8"))
+    saved["metadata"].pop("widgets", None)
+    path.write_text(json.dumps(saved, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def refresh(names: list[str]) -> None:
+    """Run notebooks with their defaults and keep the outputs in notebooks/, without times, paths or widget state."""
+    for notebook in [find(name) for name in names] or sorted(NOTEBOOKS.glob("*.ipynb")):
+        print(f"== {notebook.name}", flush=True)
+        executed = json.loads(run(notebook, quiet=True).read_text(encoding="utf-8"))
+        executed["cells"] = [
+            cell for cell in executed["cells"] if "injected-parameters" not in cell["metadata"].get("tags", [])
+        ]
+        for cell in executed["cells"]:
+            cell["metadata"] = {k: v for k, v in cell["metadata"].items() if k == "tags" and v}
+            if cell["cell_type"] == "code":
+                cell["outputs"] = [o for o in map(_tidy, cell["outputs"]) if o]
+        executed["metadata"] = {k: v for k, v in executed["metadata"].items() if k in ("kernelspec", "language_info")}
+        text = json.dumps(executed, indent=1, ensure_ascii=False).replace(str(ROOT) + "/", "").replace(str(ROOT), ".")
+        notebook.write_text(text + "\n", encoding="utf-8")
+
+
+def _tidy(output: dict) -> dict | None:
+    """An output without library chatter: standard error goes, and so does the repr beside a picture's size."""
+    if output.get("name") == "stderr":
+        return None
+    if "image/png" in output.get("data", {}):
+        output["data"]["text/plain"] = "<Figure>"
+    return output
+
+
+def _value(text: str):
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def main(arguments: list[str]) -> int:
+    """The command line. Returns the exit code."""
+    os.environ.setdefault("PYTHONUTF8", "1")
+    match arguments:
+        case ["run", name, *pairs]:
+            try:
+                odd = [pair for pair in pairs if "=" not in pair]
+                if odd:
+                    raise ValueError(f"parameters are written name=value, got {odd[0]!r}")
+                done = run(name, {key: _value(text) for key, _, text in (pair.partition("=") for pair in pairs)})
+                print(f"done: {show_path(done)}")
+            except (ValueError, RuntimeError) as error:
+                print(f"error: {error}", file=sys.stderr)
+                return 1
+        case ["refresh", *names]:
+            refresh(names)
+        case _:
+            print(__doc__, file=sys.stderr)
+            return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,150 @@
+"""Pictures of results. Each function draws on matplotlib axes and returns them; n and seed stand on the picture."""
+
+from pathlib import Path
+
+BLUE, ORANGE, GREEN, GREY = "#0072B2", "#E69F00", "#009E73", "#8c8c8c"  # Okabe and Ito: safe for colour-blind readers
+
+
+def _axes(axes=None, width: float = 7, height: float = 3.4):
+    import matplotlib.pyplot as plt
+
+    if axes is None:
+        axes = plt.subplots(figsize=(width, height), layout="constrained")[1]
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", color="#e5e5e5", linewidth=0.8)
+    axes.set_axisbelow(True)
+    return axes
+
+
+def save(axes, path: Path | str) -> None:
+    """Write the figure that `axes` belongs to, as PNG and as SVG."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for ending in (".png", ".svg"):
+        axes.figure.savefig(path.with_suffix(ending), dpi=150)
+
+
+def bars(shares: dict[str, tuple[float, tuple[float, float]]], ylabel: str, title: str, axes=None):
+    """Bars with intervals.
+
+    Args:
+        shares: name: (value, (low, high)), each between 0 and 1.
+        ylabel: What a bar measures.
+        title: With n and seed.
+        axes: Axes to draw on; None makes a figure.
+    """
+    axes = _axes(axes)
+    names = list(shares)
+    values = [shares[name][0] for name in names]
+    spread = [
+        [max(0, v - shares[n][1][0]) for v, n in zip(values, names)],
+        [max(0, shares[n][1][1] - v) for v, n in zip(values, names)],
+    ]
+    colours = [BLUE, ORANGE, GREEN, GREY] * (len(names) // 4 + 1)
+    axes.bar(names, values, yerr=spread, color=colours[: len(names)], width=0.6, capsize=4, ecolor="#444444")
+    for x, (value, name) in enumerate(zip(values, names)):
+        axes.text(x, shares[name][1][1] + 0.02, f"{value:.2f}", ha="center", va="bottom", fontsize=10)
+    axes.set_ylim(0, 1.1)
+    axes.set_ylabel(ylabel)
+    axes.set_title(title, fontsize=10, loc="left")
+    return axes
+
+
+def failure_bars(kinds: list[dict], title: str, axes=None):
+    """Horizontal bars of `evaluation.failures`, each with the capability that is missing."""
+    axes = _axes(axes, height=0.9 + 0.45 * max(1, len(kinds)))
+    axes.grid(False)
+    labels = [f"{k['kind']}\n({k['capability']})" for k in kinds]
+    axes.barh(labels, [k["share"] for k in kinds], color=ORANGE, height=0.6)
+    for y, k in enumerate(kinds):
+        axes.text(k["share"] + 0.005, y, f"{k['share']:.1%}", va="center", fontsize=9)
+    axes.invert_yaxis()
+    axes.tick_params(axis="y", labelsize=8)
+    axes.set_xlim(0, max([k["share"] for k in kinds] or [1]) * 1.15)
+    axes.set_xlabel("share of all answers")
+    axes.set_title(title, fontsize=10, loc="left")
+    return axes
+
+
+def pass_at_k(curves: dict[str, dict[int, float]], title: str, axes=None):
+    """pass@k against k, a line for each policy: {name: {k: value}}."""
+    axes = _axes(axes)
+    for (name, curve), colour in zip(curves.items(), [BLUE, ORANGE, GREEN, GREY]):
+        axes.plot(list(curve), list(curve.values()), marker="o", color=colour, label=name)
+    axes.set_xticks(sorted({k for curve in curves.values() for k in curve}))
+    axes.set_ylim(0, 1.05)
+    axes.set_xlabel("k, samples a task")
+    axes.set_ylabel("pass@k")
+    axes.legend(frameon=False)
+    axes.set_title(title, fontsize=10, loc="left")
+    return axes
+
+
+def solved_in_group(by_policy: dict[str, list[list[float]]], title: str, axes=None):
+    """How many of a group's samples are right, as a share of the groups: {policy: [rewards of a group, ...]}.
+
+    Groups at the two ends have nothing to select from; those between them are what training learns from."""
+    axes = _axes(axes)
+    width = 0.8 / len(by_policy)
+    for p, ((name, groups), colour) in enumerate(zip(by_policy.items(), [GREY, BLUE, ORANGE, GREEN])):
+        size = max(len(group) for group in groups)
+        counts = [sum(sum(group) == c for group in groups) / len(groups) for c in range(size + 1)]
+        axes.bar([c + width * (p - (len(by_policy) - 1) / 2) for c in range(size + 1)], counts, width, color=colour, label=name)
+    axes.set_ylim(0, 1.05)
+    axes.set_xlabel("right answers in a group")
+    axes.set_ylabel("share of the groups")
+    axes.legend(frameon=False)
+    axes.set_title(title, fontsize=10, loc="left")
+    return axes
+
+
+def training(rows: list[dict], title: str):
+    """Reward, spread, length and dead groups of a GRPO run, from the entries of `training.recorder`.
+
+    Returns:
+        The four axes, reward first."""
+    import matplotlib.pyplot as plt
+
+    figure, grid = plt.subplots(2, 2, figsize=(9, 5), layout="constrained", sharex=True)
+    panels = [
+        ("reward", "mean reward", BLUE),
+        ("reward_std", "spread of the reward", ORANGE),
+        ("completions/mean_length", "tokens in an answer", GREEN),
+        ("frac_reward_zero_std", "dead groups (share)", GREY),
+    ]
+    for axes, (key, label, colour) in zip(grid.flat, panels):
+        _axes(axes)
+        points = [(row["step"], row[key]) for row in rows if key in row]
+        if points:
+            steps, values = zip(*points)
+            axes.plot(steps, values, color=colour, linewidth=0.8, alpha=0.45)
+            axes.plot(steps, _smooth(values), color=colour, linewidth=2)
+        axes.set_ylabel(label)
+        axes.set_ylim(bottom=0)
+    for axes in grid[1]:
+        axes.set_xlabel("step")
+    figure.suptitle(title, fontsize=10, x=0.01, ha="left")
+    return grid.flat
+
+
+def curves(runs: dict[str, list[dict]], key: str, ylabel: str, title: str, axes=None):
+    """One quantity of several runs over the steps: {name: entries of `training.recorder`}."""
+    axes = _axes(axes)
+    for (name, rows), colour in zip(runs.items(), [BLUE, ORANGE, GREEN, GREY]):
+        points = [(row["step"], row[key]) for row in rows if key in row]
+        if points:
+            steps, values = zip(*points)
+            axes.plot(steps, _smooth(values), color=colour, linewidth=2, label=name)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("step")
+    axes.set_ylabel(ylabel)
+    axes.legend(frameon=False)
+    axes.set_title(title, fontsize=10, loc="left")
+    return axes
+
+
+def _smooth(values, window: int = 9) -> list[float]:
+    """Mean over a window around each point, shorter at the ends."""
+    half = window // 2
+    near = [values[max(0, i - half) : i + half + 1] for i in range(len(values))]
+    return [sum(part) / len(part) for part in near]
