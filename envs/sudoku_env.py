@@ -20,8 +20,9 @@ import json
 import random
 import re
 import unicodedata
+from collections.abc import Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -175,8 +176,20 @@ def solve(puzzle: str, size: int | None = None, at_most: int = 1, max_steps: int
     return [_text(cells, size) for cells in found]
 
 
-def _text(cells: list[int], size: int) -> str:
+def _text(cells: Sequence[int], size: int) -> str:
+    """The board as text: a row a line, values separated by spaces, `_` for a blank."""
+    if size < 10:
+        text = _gaps(size)
+        text[::2] = bytes(cells).translate(_TO_DIGIT)
+        return text.decode()
     return "\n".join(" ".join(str(v or "_") for v in cells[i : i + size]) for i in range(0, size * size, size))
+
+
+_TO_DIGIT = b"_123456789".ljust(256, b"?")
+
+
+def _gaps(size: int) -> bytearray:
+    return bytearray(b"\n".join([b" ".join([b"_"] * size)] * size))
 
 
 # --- tasks -----------------------------------------------------------------------------------------------
@@ -283,6 +296,8 @@ def make_rows(
     Raises:
         ValueError: an argument is out of range, or there are not `n` such puzzles.
     """
+    if type(n) is not int or n < 0:
+        raise ValueError(f"n must be a whole number, 0 or more, got {n!r}")
     if size not in BOX:
         raise ValueError(f"size must be 4, 6, 9 or 16, got {size!r}")
     if split not in SPLITS:
@@ -291,10 +306,12 @@ def make_rows(
         raise ValueError(f"difficulty must be one of {', '.join(LEVELS[size])}, got {difficulty!r}")
     fewest, most, level_singles = LEVELS[size][difficulty]
     if blanks is not None:
-        fewest, most = (blanks, blanks) if isinstance(blanks, int) else blanks
-        level_singles = None
-    if not 1 <= fewest <= most < size * size:
-        raise ValueError(f"blanks must lie between 1 and {size * size - 1}, got {blanks!r}")
+        span = [blanks, blanks] if isinstance(blanks, int) else list(blanks) if isinstance(blanks, list | tuple) else []
+        if len(span) != 2 or any(type(v) is not int for v in span) or not 1 <= span[0] <= span[1] < size * size:
+            raise ValueError(
+                f"blanks must be a number from 1 to {size * size - 1} or a pair (fewest, most) of them, got {blanks!r}"
+            )
+        (fewest, most), level_singles = span, None
     if singles is None:
         singles = level_singles
     rng = random.Random(f"sudoku {seed} {split} {size} {fewest} {most} {singles}")
@@ -341,17 +358,16 @@ class SudokuEnv:
 
     def reset(self, *, prompt=None, task: str | None = None, **_) -> str | None:
         """Start the puzzle in `task`; without one, a small built-in puzzle."""
-        fields = json.loads(task) if task else {"puzzle": "1 _ 3 4\n3 4 1 _\n2 1 _ 3\n_ 3 2 1", "size": 4}
-        self._givens, self._size = _read_puzzle(fields["puzzle"], fields.get("size"))
-        self._cells = self._givens[:]
-        self._fault = ""  # why a submitted grid is wrong
+        self._givens, self._size, interactive = _task(task or _SMALL)
+        self._cells = list(self._givens)
+        self._fault = ""  # why the full grid is wrong
         self._done = False
         self._calls = 0
         self._limit = 4 * self._givens.count(0) + 8  # calls; ends endless repeats
         self.metrics: dict[str, float] = {}
         if prompt:
             return None
-        return _prompt(_text(self._givens, self._size), self._size, bool(fields.get("interactive")))
+        return _prompt(_text(self._givens, self._size), self._size, interactive)
 
     def place(self, row: int, column: int, value: int) -> str:
         """Write a value into a cell of the board.
@@ -378,7 +394,7 @@ class SudokuEnv:
                 raise ValueError(f"{value} is already in that {kind}; choose another value")
         self._cells[i] = value
         if 0 not in self._cells:
-            self._done = True
+            self._done, self._fault = True, _fault(self._cells, self._givens, size)
             return _text(self._cells, size) + "\nSolved."
         return _text(self._cells, size)
 
@@ -404,10 +420,8 @@ class SudokuEnv:
     def get_reward(self) -> float | None:
         """1.0 if the board is full, keeps the givens and breaks no rule, else 0.0."""
         free = self._givens.count(0)
-        blank = self._cells.count(0)
-        solved = not blank and not _fault(self._cells, self._givens, self._size)
-        self.metrics = {"filled": 1 - blank / free if free else 1.0, "calls": float(self._calls)}
-        return float(solved)
+        self.metrics = {"filled": 1 - self._cells.count(0) / free if free else 1.0, "calls": float(self._calls)}
+        return float(self._done and not self._fault)
 
     def _count(self) -> None:
         if self._done:
@@ -427,10 +441,32 @@ class SudokuEnv:
 
 
 ENV = SudokuEnv
+_SMALL = json.dumps({"puzzle": "1 _ 3 4\n3 4 1 _\n2 1 _ 3\n_ 3 2 1", "size": 4})
 
 
-def _fault(cells: list[int], givens: list[int], size: int) -> str:
+@lru_cache(maxsize=4096)  # a task is scored once for each completion in its group
+def _task(task: str) -> tuple[tuple[int, ...], int, bool]:
+    """Givens (0 for a blank), size, and whether the cells are to be placed one by one."""
+    fields = json.loads(task)
+    givens, size = _read_puzzle(fields["puzzle"], fields.get("size"))
+    return tuple(givens), size, bool(fields.get("interactive"))
+
+
+@cache
+def _marks(size: int) -> tuple[tuple[int, ...], ...]:
+    """For each cell and value 0 to `size`, one bit for each unit that would hold it."""
+    bits = [[1 << u * size + value for value in range(size)] for u in range(3 * size)]
+    return tuple((0, *(bits[r][v] | bits[c][v] | bits[b][v] for v in range(size))) for r, c, b in _shape(size).of)
+
+
+def _fault(cells: list[int], givens: tuple[int, ...], size: int) -> str:
     """The first fault of a full grid, or an empty string."""
+    if max(cells) <= size:
+        held = 0
+        for marks, value in zip(_marks(size), cells):
+            held |= marks[value]
+        if held.bit_count() == 3 * size * size and list(givens) == [v if g else 0 for v, g in zip(cells, givens)]:
+            return ""
     for i, (value, given) in enumerate(zip(cells, givens)):
         where = f"row {i // size + 1}, column {i % size + 1}"
         if not 1 <= value <= size:
@@ -473,7 +509,7 @@ def parse(text: str, row: dict) -> list[tuple[str, dict]]:
     """The tool calls that a text stands for: tagged calls as they are written, else one `submit` of its grid."""
     if "<tool_call>" in text and (calls := _tagged_calls(text)):
         return calls
-    size = json.loads(row["task"]).get("size") or 9
+    size = _task(row["task"])[1]
     cells, _ = _read_answer(text, size)
     return [] if cells is None else [("submit", {"grid": _text(cells, size)})]
 
@@ -602,7 +638,7 @@ def _cells_of(line: str, size: int) -> list[int] | None:
                 fields.pop()
             if len(fields) > size and not fields[0]:
                 fields.pop(0)
-            if len(fields) == size and all(len(field) < 2 for field in fields):
+            if len(fields) == size and all(len(field) < 2 or (size > 9 and field.isdigit()) for field in fields):
                 return [_value(field) for field in fields]
     tokens = cell.findall(line)
     if len(tokens) == size + 1 and line.endswith("."):  # the end of a sentence
@@ -745,7 +781,7 @@ def _grids(block: tuple, size: int) -> tuple[list[list[list[int]]], str]:
     return parts, ""
 
 
-def _quick(text: str, size: int) -> list[int] | None:
+def _plain(text: str, size: int) -> list[int] | None:
     """The plain form: a row a line, values separated by spaces."""
     rows = [line.split() for line in text.strip().split("\n")]
     if len(rows) == size and all(len(row) == size for row in rows):
@@ -759,10 +795,37 @@ def _quick(text: str, size: int) -> list[int] | None:
 _CODES = {str(v): v for v in range(1, 17)}
 
 
+@cache
+def _usual(size: int) -> re.Pattern:
+    """One grid with spaces, commas or bars, perhaps lines around it in which nothing could be taken for a cell."""
+    other = r"[^0-9<\[({\\]*"
+    row = rf"[1-9](?:[ \t]*(?:[|,][ \t]*)?[1-9]){{{size - 1}}}[ \t|]*"
+    rows = rf"{row}(?:\n(?:[-+|=: \t]*\n)*[ \t|]*{row}){{{size - 1}}}"
+    return re.compile(rf"(?:{other}\n)?[ \t|]*{rows}(?:\n{other})?")
+
+
+_MAYBE_CELLS = re.compile(r"^[ \t|]*(?:[_.*x?X]|[A-Pa-p][\"']?\s*[:.)|])", re.M)
+_NO_DIGITS = bytes(set(range(256)) - set(b"123456789"))
+_TO_VALUES = bytes(i - 48 if 48 < i < 58 else 0 for i in range(256))
+
+
+def _quick(text: str, size: int) -> list[int] | None:
+    """The cells of a full grid in one of the usual forms, where the longer way could only say the same."""
+    if size > 9:
+        cells = _plain(text, size)
+        return None if cells is None or 0 in cells else cells
+    if len(text) == 2 * size * size - 1 and text.isascii() and text.encode()[1::2] == _gaps(size)[1::2]:
+        cells = list(text.encode()[::2].translate(_TO_VALUES))
+        return None if 0 in cells else cells
+    if not text.isascii() or not _usual(size).fullmatch(text) or _MAYBE_CELLS.search(text):
+        return None
+    return list(text.encode().translate(_TO_VALUES, _NO_DIGITS))
+
+
 def _read_answer(text: str, size: int) -> tuple[list[int] | None, str]:
     """The grid that a completion offers, or None and why there is none. The last complete grid counts."""
-    cells = _quick(text, size) if len(text) < 1000 else None
-    if cells and 0 not in cells:
+    cells = _quick(text, size) if len(text) < 2000 else None
+    if cells:
         return cells, ""
     if not text.strip():
         return None, "no answer: the completion is empty"
@@ -802,7 +865,7 @@ def _read_puzzle(text: str, size: int | None = None) -> tuple[list[int], int]:
     for n in [size] if size else BOX:
         if n not in BOX:
             raise ValueError(f"size must be 4, 6, 9 or 16, got {size!r}")
-        cells = _quick(text, n)
+        cells = _plain(text, n)
         if cells is None:
             grids = [g for block in _blocks(text, n) for g in _grids(block, n)[0]]
             cells = [value for row in grids[0] for value in row] if len(grids) == 1 else None

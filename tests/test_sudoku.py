@@ -123,7 +123,7 @@ def _lines(separator, prefix="", suffix="", between="\n"):
     return render
 
 
-_NTH = "First Second Third Fourth Fifth Sixth Seventh Eighth Ninth Tenth".split() + ["Next"] * 6
+_NTH = ["First", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh", "Eighth", "Ninth", *["Next"] * 7]
 
 
 def _json(rows, **kw):
@@ -554,3 +554,400 @@ def test_long_text_is_scored_in_bounded_time(size):
             if (spent := time.process_time() - start) > 1:
                 slow.append(f"{piece!r}: {spent:.1f} s")
     assert not slow, slow
+
+
+def test_quick_reading_agrees_with_the_long_way(monkeypatch):
+    around = ("", "Here:\n", "```\n", "- \n", ". . . .\n", "_ x\n", "Column\n", "a = \n", "\nDone.", "\nor", "\n|a|", "\n?", "\n-")
+    texts = []
+    for size, form, (before, after) in itertools.product((4, 9), forms_for(4), itertools.product(around, repeat=2)):
+        puzzle, solution = BANK[size][1]
+        texts.append((size, before + render(size, puzzle, solution, form) + after))
+    quickly = [(size, text, cells) for size, text in texts if (cells := sudoku_env._quick(text, size))]
+    monkeypatch.setattr(sudoku_env, "_quick", lambda text, size: None)
+    assert len(quickly) > 500
+    for size, text, cells in quickly:
+        assert sudoku_env._read_answer(text, size)[0] == cells, text
+
+
+# --- reasons ---------------------------------------------------------------------------------------------
+
+PUZZLE4 = "1 _ 3 _\n_ 4 _ 2\n_ 1 _ _\n4 _ _ 1"
+
+
+@pytest.mark.parametrize(
+    "text, reason",
+    [
+        ("1 2 3 4\n3 4 1 2\n2 1 4 3\n4 3 2 1", "solved"),
+        ("", "no answer: the completion is empty"),
+        (None, "no answer: the completion is empty"),
+        ([], "no answer: the completion is empty"),
+        ("<think>1 2 3 4\n3 4 1 2\n2 1 4 3\n4 3 2 1", "no answer: nothing follows the reasoning"),
+        ("I give up.", "no answer: no grid of 4 rows found"),
+        ("1 2 3 4\n3 4 1 2\n2 1 4 3", "format: found 3 rows together, not 4"),
+        ("1 2 3 4\n3 4 1 2 9\n2 1 4 3\n4 3 2 1", "format: row 2 has 5 values, not 4"),
+        ("1 2 3 4\n3 4 1 2\n2 1 4 3\n4 3 _ 1", "incomplete: row 4, column 3 is blank"),
+        ("1 2 3 4\n3 4 1 2\n2 1 4 3\n4 3 0 1", "incomplete: row 4, column 3 is blank"),
+        ("2 1 3 4\n3 4 1 2\n1 2 4 3\n4 3 2 1", "wrong given: row 1, column 1 is 1 in the puzzle, not 2"),
+        ("1 2 3 7\n3 4 1 2\n2 1 4 3\n4 3 2 1", "wrong cell: row 1, column 4 is 7, not between 1 and 4"),
+        ("1 2 3 3\n3 4 1 2\n2 1 4 3\n4 3 2 1", "wrong cell: row 1 holds 3 twice"),
+        ("1 2 3 4\n3 4 1 2\n2 1 4 3\n4 2 3 1", "wrong cell: column 2 holds 2 twice"),
+        ("1 2 3 4\n3 4 1 2\n2 1 4 3\n4 3 2 1\n\n1 3 2 4\n3 4 1 2\n2 1 4 3\n4 3 2 1",
+         "several answers: 2 different grids offered; give one"),
+    ],
+)  # fmt: skip
+def test_reason_names_the_first_fault(text, reason):
+    assert score(text, row_of(PUZZLE4, 4)).reason == reason
+
+
+def test_latin_square_is_no_sudoku():
+    verdict = score("1 2 3 4\n2 3 4 1\n3 4 1 2\n4 1 2 3", row_of("1 _ _ _\n" + "_ _ _ _\n" * 3, 4))
+    assert verdict.reward == 0.0 and verdict.reason == "wrong cell: box 1 holds 2 twice"
+
+
+def test_same_response_same_reward():
+    for text in (answer(ROW4), "", "1 2 3 4"):
+        assert len({score(text, ROW4) == score(text, ROW4) for _ in range(20)}) == 1
+        assert len(set(reward([text] * 20, task=[ROW4["task"]] * 20))) == 1
+
+
+def test_any_solution_of_a_puzzle_with_several_counts():
+    row = row_of("_ _ 3 4\n3 4 1 2\n_ _ 4 3\n4 3 2 1", 4)
+    grids = solve("_ _ 3 4\n3 4 1 2\n_ _ 4 3\n4 3 2 1", at_most=5)
+    assert len(grids) == 2 and all(score(grid, row).reward == 1.0 for grid in grids)
+
+
+def test_size_may_be_absent_from_the_task():
+    for size, pairs in BANK.items():
+        puzzle, solution = pairs[0]
+        row = {"task": json.dumps({"puzzle": text_of(puzzle)})}
+        assert score(text_of(solution), row).reward == 1.0, size
+        assert score(answer(row), row).reward == 1.0
+
+
+def test_reward_takes_text_and_messages_and_ignores_other_columns():
+    gold, task = answer(ROW4), ROW4["task"]
+    completions = [gold, [{"role": "assistant", "content": gold}], "no", [{"role": "assistant", "content": None}]]
+    assert reward(completions, task=[task] * 4, prompts=[1] * 4, step=3, log_extra=None) == [1.0, 1.0, 0.0, 0.0]
+    parts = [{"role": "assistant", "content": [{"type": "text", "text": gold[:9]}, {"type": "text", "text": gold[9:]}]}]
+    assert reward([parts], task=[task]) == [1.0]
+    tool = [{"role": "assistant", "content": "no"}, {"role": "tool", "content": gold}, {"role": "user", "content": gold}]
+    assert reward([tool], task=[task]) == [0.0]
+
+
+# --- the tools -------------------------------------------------------------------------------------------
+
+PLACE4 = make_rows(1, seed=3, difficulty="medium", interactive=True)[0]
+
+
+def started(row=PLACE4) -> SudokuEnv:
+    env = SudokuEnv()
+    env.reset(**row)
+    return env
+
+
+def board(env) -> list[int]:
+    return list(env._cells)
+
+
+def moves(row=PLACE4) -> list[dict]:
+    return [m["tool_calls"][0]["function"]["arguments"] for m in answer(row) if m.get("tool_calls")]
+
+
+def test_gold_moves_solve_the_puzzle():
+    env = started()
+    for move in moves():
+        assert env.get_reward() == 0.0
+        text = env.place(**move)
+    assert text.endswith("Solved.") and env.get_reward() == 1.0 and env.metrics["filled"] == 1.0
+
+
+@quick
+@given(st.lists(st.tuples(*[st.integers(-1, 6) | st.none() | st.text(max_size=2) | st.booleans()] * 3), max_size=40))
+def test_illegal_moves_change_nothing_and_no_rule_is_ever_broken(tries):
+    env = started()
+    for move in tries:
+        before = board(env)
+        try:
+            env.place(*move)
+        except ValueError as error:
+            assert str(error) and board(env) == before
+        cells = board(env)
+        assert all(not g or g == v for g, v in zip(env._givens, cells))
+        assert sudoku_env._used(cells, 4) is not None
+
+
+def test_given_and_conflict_are_refused_with_advice():
+    env = started()
+    at = next(i for i, v in enumerate(env._givens) if v)
+    with pytest.raises(ValueError, match="is a given .*; choose a blank cell"):
+        env.place(at // 4 + 1, at % 4 + 1, 1)
+    free = next(i for i, v in enumerate(env._givens) if not v)
+    taken = next(v for v in env._givens[free // 4 * 4 : free // 4 * 4 + 4] if v)
+    with pytest.raises(ValueError, match="already in that row; choose another value"):
+        env.place(free // 4 + 1, free % 4 + 1, taken)
+    for bad in (0, 5, -1, 10**30, "1", 1.0, True, None, [1], {"a": 1}):
+        with pytest.raises(ValueError, match="row must be a whole number from 1 to 4"):
+            env.place(bad, 1, 1)
+    assert board(env) == list(env._givens)
+
+
+def test_a_cell_can_be_emptied_and_filled_again():
+    env, move = started(), moves()[0]
+    env.place(**move)
+    env.place(**{**move, "value": 0})
+    assert board(env) == list(env._givens)
+    for move in moves():
+        env.place(**move)
+    assert env.get_reward() == 1.0
+
+
+def test_the_limit_ends_endless_repeats():
+    env, calls = started(), 0
+    with pytest.raises(ValueError, match="calls are used up; answer without a tool call"):
+        for calls in range(10_000):  # noqa: B007
+            try:
+                env.place(1, 1, 99)
+            except ValueError as error:
+                if "used up" in str(error):
+                    raise
+    assert calls < 100
+    for move in moves():
+        with pytest.raises(ValueError, match="used up"):
+            env.place(**move)
+    assert env.get_reward() == 0.0
+
+
+def test_nothing_can_be_placed_or_submitted_after_the_end():
+    env, gold = started(), solve(json.loads(PLACE4["task"])["puzzle"])[0]
+    for move in moves():
+        env.place(**move)
+    for call in (lambda: env.place(1, 1, 1), lambda: env.submit(gold), lambda: env.submit("1")):
+        with pytest.raises(ValueError, match="finished"):
+            call()
+    assert env.get_reward() == 1.0
+
+
+def test_first_complete_grid_is_final():
+    puzzle, solution = BANK[4][0]
+    wrong = [solution[1], solution[0], *solution[2:]]
+    calls = [{"name": "submit", "arguments": {"grid": text_of(grid)}} for grid in (wrong, solution)]
+    row = row_of(text_of(puzzle), 4)
+    messages = [{"role": "assistant", "tool_calls": [{"function": call}]} for call in calls]
+    tagged = "".join(f"<tool_call>{json.dumps(call)}</tool_call>\n" for call in calls)
+    together = [{"role": "assistant", "content": "", "tool_calls": [{"function": call} for call in calls]}]
+    for completion in (messages, tagged, together, [*messages, {"role": "assistant", "content": text_of(solution)}]):
+        verdict = score(completion, row)
+        assert verdict.reward == 0.0 and verdict.reason.startswith("wrong")
+    assert score(messages[::-1], row).reward == 1.0
+
+
+def test_an_incomplete_grid_is_refused_and_may_be_followed_by_a_complete_one():
+    env = started()
+    with pytest.raises(ValueError, match="incomplete"):
+        env.submit(json.loads(PLACE4["task"])["puzzle"])
+    with pytest.raises(ValueError, match="several answers"):
+        env.submit("1 2 3 4\n3 4 1 2\n2 1 4 3\n4 3 2 1\n\n1 3 2 4\n3 4 1 2\n2 1 4 3\n4 3 2 1")
+    assert env.get_reward() == 0.0
+    assert env.submit(solve(json.loads(PLACE4["task"])["puzzle"])[0]) == "Solved." and env.get_reward() == 1.0
+
+
+def test_guessing_each_cell_gets_no_reward_beyond_the_limit():
+    for row in make_rows(5, size=9, difficulty="medium", interactive=True):
+        env = started(row)
+        for r, c, v in itertools.product(range(1, 10), repeat=3):
+            try:
+                env.place(r, c, v)
+            except ValueError:
+                continue
+        assert env.get_reward() == 0.0
+
+
+def test_tool_calls_for_other_names_and_broken_calls_are_ignored():
+    gold = answer(ROW4)
+    for name in ("reset", "get_reward", "_count", "__init__", "place", "no_such_tool"):
+        calls = [{"function": {"name": name, "arguments": a}} for a in ("{", "[]", {}, None, '{"task": "x"}')]
+        assert score([{"role": "assistant", "content": gold, "tool_calls": calls}], ROW4).reward == 0.0
+    for broken in (None, 1, "x", [], {}, {"function": None}, {"function": {"name": 3}}, {"name": "submit"}):
+        assert score([{"role": "assistant", "content": gold, "tool_calls": [broken]}], ROW4).reward in (0.0, 1.0)
+    for message in (None, 1, "x", [], {}, {"role": "assistant", "content": 3}, {"role": "assistant", "content": [None]}):
+        assert score([message], ROW4).reward == 0.0
+
+
+# --- puzzles ---------------------------------------------------------------------------------------------
+
+
+def test_every_blank_sign_reads_the_same():
+    for size, pairs in BANK.items():
+        puzzle = pairs[0][0]
+        for sign in ("_", ".", "0", "*", "x", "X", "?"):
+            text = "\n".join(" ".join(str(v or sign) for v in line) for line in puzzle)
+            assert solve(text, size) == solve(text_of(puzzle)), (size, sign)
+            if size < 10:
+                assert solve(text.replace(" ", ""), size) == solve(text_of(puzzle)), (size, sign, "tight")
+        for sign in ("", " ", "_", "."):
+            table = "\n".join("| " + " | ".join(str(v or sign) for v in line) + " |" for line in puzzle)
+            assert solve(table, size) == solve(text_of(puzzle)), (size, sign, "table")
+    drawn = "+-----+-----+\n| 1 . | 3 . |\n| . 4 | . 2 |\n+-----+-----+\n| . 1 | . . |\n| 4 . | . 1 |\n+-----+-----+"
+    assert solve(drawn) == ["1 2 3 4\n3 4 1 2\n2 1 4 3\n4 3 2 1"]
+
+
+@pytest.mark.parametrize("text", ["", "hello", "1 2 3", "1 2 3 4\n" * 3, "1 2 3 9\n" * 4, None, 7, ["1"]])
+def test_what_is_no_puzzle_is_refused(text):
+    with pytest.raises(ValueError, match="puzzle"):
+        solve(text)
+
+
+def test_contradicting_givens_have_no_solution_and_cost_no_time():
+    start = time.process_time()
+    for size in BOX:
+        rows = [["_"] * size for _ in range(size)]
+        rows[0][0] = rows[0][-1] = "1"
+        assert solve("\n".join(map(" ".join, rows)), size) == []
+    assert solve("1 2 3 _\n_ _ _ 4\n_ _ _ _\n_ _ _ _") == []  # no value left for a cell
+    assert time.process_time() - start < 2
+
+
+HARD = (
+    "..............3.85..1.2.......5.7.....4...1...9.......5......73..2.1........4...9",  # against brute force
+    "8..........36......7..9.2...5...7.......457.....1...3...1....68..85...1..9....4..",
+    ".....6....59.....82....8....45........3........6..3.54...325..6..................",
+    "." * 81,
+)
+
+
+@pytest.mark.parametrize("line", HARD)
+def test_hard_puzzles_end_within_the_limit(line):
+    puzzle = "\n".join(line[i : i + 9] for i in range(0, 81, 9))
+    start = time.process_time()
+    found = solve(puzzle, 9, at_most=2)
+    assert time.process_time() - start < 20 and (found is None or found)
+    if not by_singles("\n".join(" ".join(row.replace(".", "_")) for row in puzzle.split("\n")), 9):
+        assert solve(puzzle, 9, at_most=2, max_steps=1) is None  # unknown, not "none" and not "unique"
+
+
+def test_16x16_search_stops_at_its_limit():
+    start = time.process_time()
+    found = solve("\n".join([" ".join("_" * 16)] * 16), 16, at_most=3, max_steps=300)
+    assert time.process_time() - start < 5 and (found is None or len(found) == 3)
+
+
+# --- generation ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size, difficulty", [(s, d) for s in LEVELS for d in LEVELS[s]])
+def test_levels_are_honoured(size, difficulty):
+    fewest, most, singles = LEVELS[size][difficulty]
+    for row in make_rows({4: 20, 6: 12, 9: 6, 16: 1}[size], seed=2, size=size, difficulty=difficulty):
+        puzzle = json.loads(row["task"])["puzzle"]
+        assert fewest <= puzzle.count("_") <= most
+        found = solve(puzzle, size, at_most=2)
+        assert found is not None and len(found) == 1
+        assert score(found[0], row).reward == 1.0 and split_of(found[0]) == "train"
+        if singles is not None:
+            assert by_singles(puzzle, size) is singles
+        assert puzzle in row["prompt"][0]["content"] and f"{size}x{size}" in row["prompt"][0]["content"]
+
+
+def by_singles(puzzle: str, size: int) -> bool:
+    """Whether naked and hidden singles solve it; written apart from the generator, from the rules."""
+    height, width = BOX[size]
+    grid = {(r, c): v for r, line in enumerate(cells_of(puzzle)) for c, v in enumerate(line)}
+    units = [[(r, c) for c in range(size)] for r in range(size)] + [[(r, c) for r in range(size)] for c in range(size)]
+    units += [[(r + i, c + j) for i in range(height) for j in range(width)]
+              for r in range(0, size, height) for c in range(0, size, width)]  # fmt: skip
+    while True:
+        options = {at: set(range(1, size + 1)) - {grid[p] for u in units if at in u for p in u}
+                   for at in grid if not grid[at]}  # fmt: skip
+        if not options:
+            return True
+        hit = next(((at, min(o)) for at, o in options.items() if len(o) == 1), None)
+        for unit, value in itertools.product(units, range(1, size + 1)):
+            places = [at for at in unit if value in options.get(at, ())]
+            if len(places) == 1:
+                hit = hit or (places[0], value)
+        if not hit:
+            return False
+        grid[hit[0]] = hit[1]
+
+
+@pytest.mark.parametrize("blanks, singles", [(30, None), ((40, 50), True), (50, False), (52, None), ((1, 80), None)])
+def test_blanks_and_singles_can_be_asked_for(blanks, singles):
+    for row in make_rows(2, size=9, blanks=blanks, singles=singles):
+        puzzle = json.loads(row["task"])["puzzle"]
+        low, high = (blanks, blanks) if isinstance(blanks, int) else blanks
+        assert low <= puzzle.count("_") <= high and len(solve(puzzle, 9, at_most=2)) == 1
+        assert singles is None or by_singles(puzzle, 9) is singles
+
+
+def test_splits_share_no_solution_grid():
+    owner = {}
+    for split, seed in itertools.product(SPLITS, range(3)):
+        for row in make_rows(60, seed=seed, split=split):
+            solution = solve(json.loads(row["task"])["puzzle"])[0]
+            assert owner.setdefault(solution, split) == split == split_of(solution)
+    assert set(owner.values()) == set(SPLITS)
+
+
+def test_rows_are_different_and_more_rows_extend_fewer():
+    rows = make_rows(200)
+    assert len({row["task"] for row in rows}) == len({row["task_id"] for row in rows}) == 200
+    assert make_rows(50) == rows[:50] and make_rows(0) == []
+    assert make_rows(5, seed=1) != rows[:5] and make_rows(5, split="test") != rows[:5]
+
+
+def test_same_rows_in_a_new_process_with_another_hash_seed():
+    code = (
+        "import json, hashlib; from envs.sudoku_env import make_rows; "
+        "rows = [make_rows(3, seed=1, size=s, difficulty=d) for s, d in ((4, 'easy'), (6, 'hard'), (9, 'hard'))]; "
+        "print(hashlib.sha256(json.dumps(rows).encode()).hexdigest())"
+    )
+    seen = {
+        subprocess.run(
+            [sys.executable, "-c", code], cwd=ROOT, env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+        ).stdout
+        for seed in ("0", "1", "4242")
+    }
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize(
+    "knobs, message",
+    [
+        ({"size": 5}, "size must be 4, 6, 9 or 16, got 5"),
+        ({"size": "9"}, "size must be"),
+        ({"split": "dev"}, "split must be one of train, validation, test, got 'dev'"),
+        ({"difficulty": "evil"}, "difficulty must be one of easy, medium, hard, got 'evil'"),
+        ({"blanks": 0}, "blanks must be a number from 1 to 15"),
+        ({"blanks": 16}, "blanks must be a number from 1 to 15"),
+        ({"blanks": (5, 3)}, "blanks .* got .5, 3."),
+        ({"blanks": "many"}, "blanks"),
+        ({"blanks": (1, 2, 3)}, "blanks"),
+        ({"blanks": 15}, "found only 0 of 2 .*; ask for fewer puzzles or other blanks"),
+        ({"n": 100_000, "blanks": 1}, "found only .* of 100000 .*; ask for fewer puzzles"),
+        ({"n": -1}, "n must be"),
+        ({"n": "two"}, "n must be"),
+    ],
+)  # fmt: skip
+def test_bad_knobs_are_named(knobs, message):
+    with pytest.raises(ValueError, match=message):
+        make_rows(**{"n": 2, **knobs})
+
+
+def test_making_is_fast():
+    for size, blanks, limit in ((9, 50, 1.0), (9, 54, 5.0), (16, 120, 5.0)):
+        start = time.process_time()
+        make_rows(1, size=size, blanks=blanks)
+        assert time.process_time() - start < limit, (size, blanks)
+
+
+def test_one_file_works_alone(tmp_path):
+    shutil.copy(ROOT / "envs" / "sudoku_env.py", tmp_path)
+    code = (
+        "import sys; sys.path.insert(0, '.'); import sudoku_env as s\n"
+        "for size in (4, 6, 9):\n"
+        "    for row in s.make_rows(3, size=size) + s.make_rows(1, size=size, interactive=True):\n"
+        "        assert s.score(s.answer(row), row).reward == 1.0 and s.score('', row).reward == 0.0\n"
+        "print('fine', s.__file__)"
+    )
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.startswith("fine"), done.stderr
