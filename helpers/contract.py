@@ -15,6 +15,7 @@ import random
 import re
 import types
 import typing
+from contextlib import suppress
 from copy import deepcopy
 from functools import cached_property
 
@@ -110,10 +111,8 @@ class _Subject:
         """The reward after the calls, a refused one being shown to the model and no more."""
         for name, arguments in calls:
             if name in self.tools:
-                try:
+                with suppress(ValueError, TypeError):
                     getattr(env, name)(**deepcopy(arguments))
-                except (ValueError, TypeError):
-                    pass
         return env.get_reward()
 
 
@@ -276,11 +275,13 @@ def check_rows(s: _Subject) -> str:
         good = isinstance(row["prompt"], list) and row["prompt"] and all(isinstance(m, dict) for m in row["prompt"])
         if not good or any(not isinstance(m.get(k), str) for m in row["prompt"] for k in ("role", "content")):
             raise _Broken(f"prompt is {_short(row['prompt'])}; it must be a list of messages with role and content")
+    if len({row["environment"] for row in s.rows}) != 1:
+        raise _Broken("environment differs between rows; it is the name that `envs.load` knows the module by")
     if json.loads(json.dumps(s.rows)) != s.rows:
         raise _Broken("rows come back changed from JSON; use text, lists and dicts with text keys only")
     if len({row["task_id"] for row in s.rows}) != s.n:
         raise _Broken(f"task_id repeats among {s.n} rows; make it unique, for instance a hash of the task")
-    return f"{s.n} rows with {len(set(row['environment'] for row in s.rows))} environment name, same after JSON"
+    return f"{s.n} rows with {len(s.rows[0])} columns, same after JSON"
 
 
 def check_arrow(s: _Subject) -> str:
@@ -302,18 +303,22 @@ def check_arrow(s: _Subject) -> str:
 
 def check_seed(s: _Subject) -> str:
     """Same arguments, same rows; the global random state is neither used nor disturbed."""
+    rows = s.rows  # made before the random state is looked at
+    outer = random.getstate()
+    random.seed("contract")
     before = random.getstate()
     again = s.module.make_rows(s.n, seed=0, **s.knobs)
     touched = random.getstate() != before
-    if again != s.rows:
+    random.setstate(outer)
+    if again != rows:
         raise _Broken("make_rows gave other rows for the same seed; draw from random.Random(seed) only")
     if touched:
         raise _Broken("make_rows draws from the global random state; draw from random.Random(seed) only")
-    s.rows[0]["prompt"].append({"role": "user", "content": "changed by the caller"})
+    rows[0]["prompt"].append({"role": "user", "content": "changed by the caller"})
     del again[0]["prompt"][1:]
     fresh = s.module.make_rows(s.n, seed=0, **s.knobs)
-    s.rows[0]["prompt"].pop()
-    if fresh != s.rows:
+    rows[0]["prompt"].pop()
+    if fresh != rows:
         raise _Broken("make_rows hands out the same objects twice, so a caller can change them; build rows anew")
     return f"{s.n} rows, same again"
 

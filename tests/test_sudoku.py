@@ -2,12 +2,10 @@
 
 import itertools
 import json
-import random
 import shutil
 import subprocess
 import sys
 import time
-import unicodedata
 from pathlib import Path
 
 import pytest
@@ -278,7 +276,8 @@ TIGHT = {  # digits next to each other, so only for values below 10
         for r, row in enumerate(rows)),
     "letters and numbers header": lambda rows, h, w: "    " + " ".join("ABCDEFGHI"[: len(rows)]) + "\n" + "\n".join(
         f"{r + 1} | " + " ".join(row) for r, row in enumerate(rows)),
-    "numbers header, letters": lambda rows, h, w: "    " + " ".join("123456789"[: len(rows)]) + "\n  +" + "-" * 19 + "\n"
+    "numbers header, letters": lambda rows, h,
+    w: "    " + " ".join("123456789"[: len(rows)]) + "\n  +" + "-" * 19 + "\n"
     + "\n".join(f"{'ABCDEFGHI'[r]} | " + " ".join(row) for r, row in enumerate(rows)),
     "column header": lambda rows, h, w: "    " + " ".join(f"c{c + 1}" for c in range(len(rows))) + "\n" + "\n".join(
         f"r{r + 1}  " + "  ".join(row) for r, row in enumerate(rows)),
@@ -304,21 +303,29 @@ SIGNS = {  # how one cell is written
     "mathematical": lambda v, filled: "".join(chr(ord(c) - 48 + 0x1D7CE) for c in v),
     "keycap": lambda v, filled: "".join(c + "\ufe0f\u20e3" for c in v) if len(v) == 1 else v,
 }
-SIGN_FORMS = ("spaces", "comma space", "spaced pipes", "outer pipes", "boxes", "markdown empty None", "markdown numbers Row",
+SIGN_FORMS = ("spaces", "comma space", "spaced pipes", "outer pipes", "boxes", "markdown empty None",
+    "markdown numbers Row",
               "row label", "tabs", "html", "latex array")  # fmt: skip
 
 BEFORE = (
     "", "Here is the solution:\n", "**Solution**\n\n", "Sure! The solved grid is:\n\n", "### Final answer\n",
-    "Answer: \n", "Solved grid: ", "I filled in the blanks, 1 to 9 in each box.\n\n", "Step 1: row 1 lacks 2 and 4.\n\n",
-    "The missing number in row 2, column 3 is 4.\n", "R1C2 = 4\nR2C1 = 3\n\n", "- Row 1 is missing 2, 4.\n- Row 2 is fine.\n\n",
-    "1. Look at row 1: it needs 3.\n2. Look at column 4: it needs 1.\n\nSo:\n\n", "Let's check: 1 + 2 + 3 + 4 = 10.\n\n",
-    "In column 2 the candidates are {1, 3}.\n\n", "(1,2) = 4, (2,3) = 1\n\n", "4\n\n", "Here's the grid (size 4x4)\n---\n",
+    "Answer: \n", "Solved grid: ", "I filled in the blanks, 1 to 9 in each box.\n\n",
+    "Step 1: row 1 lacks 2 and 4.\n\n",
+    "The missing number in row 2, column 3 is 4.\n", "R1C2 = 4\nR2C1 = 3\n\n",
+    "- Row 1 is missing 2, 4.\n- Row 2 is fine.\n\n",
+    "1. Look at row 1: it needs 3.\n2. Look at column 4: it needs 1.\n\nSo:\n\n",
+    "Let's check: 1 + 2 + 3 + 4 = 10.\n\n",
+    "In column 2 the candidates are {1, 3}.\n\n", "(1,2) = 4, (2,3) = 1\n\n", "4\n\n",
+    "Here's the grid (size 4x4)\n---\n",
     "$2 + 2 = 4$\n\n", "Row 1: 1 _ 3 _ needs 2 and 4\n\n", "The grid above has the values:\n", "<solution>\n",
 )  # fmt: skip
 AFTER = (
-    "", "\n", "\n\nEach row, column and box holds every value once.", "\n\nDone!", "\n\nHope this helps. I used 3 steps.",
-    "\n\nRow 1, column 2 had to be 4.", "\n\n---\n*Verified.*", "\n\n1. Every row is complete.\n2. Every column is complete.",
-    "\n\nSum of each row: 10.", "\n\nCheck: 1 2 3 4 appear once in every row.", "\n</solution>", "\n\n✅", "\n<|im_end|>", "</s>",
+    "", "\n", "\n\nEach row, column and box holds every value once.", "\n\nDone!",
+    "\n\nHope this helps. I used 3 steps.",
+    "\n\nRow 1, column 2 had to be 4.", "\n\n---\n*Verified.*",
+    "\n\n1. Every row is complete.\n2. Every column is complete.",
+    "\n\nSum of each row: 10.", "\n\nCheck: 1 2 3 4 appear once in every row.", "\n</solution>", "\n\n✅",
+    "\n<|im_end|>", "</s>",
     "\n\nFinal check of row 1: 1, 2, 3, 4.",
 )  # fmt: skip
 WRAPS = {
@@ -334,7 +341,8 @@ THINK = (
     "<think>use <answer> here\n{draft}\n</think>\n", "◁think▷{draft}◁/think▷\n",
 )  # fmt: skip
 FIXED = (
-    "Wait, row 2 is wrong. Corrected:\n\n", "That breaks a box. Let me fix it.\n\n", "Hmm, that is not right; the corrected grid is\n",
+    "Wait, row 2 is wrong. Corrected:\n\n", "That breaks a box. Let me fix it.\n\n",
+    "Hmm, that is not right; the corrected grid is\n",
     "Actually, I made a mistake. Final grid:\n",
 )  # fmt: skip
 
@@ -456,8 +464,10 @@ def test_wrong_grid_never_scores(case):
 
 OTHER = [
     "{a}\n\n{b}", "{b}\n\n{a}", "Option 1:\n{b}\n\nOption 2:\n{a}", "{b}\n\nor\n\n{a}", "Either\n{b}\nor\n{a}",
-    "Solution 1:\n{b}\nSolution 2:\n{a}", "```\n{b}\n```\n```\n{a}\n```", "{b}\n---\n{a}", "Answer: \n{b}\n\nAnswer:\n{a}",
-    "<answer>{b}</answer>\n<answer>{a}</answer>\nfirst {a}\n\n{b}", "1.\n{b}\n\n2.\n{a}", "{b}\n\nAlternatively:\n\n{a}",
+    "Solution 1:\n{b}\nSolution 2:\n{a}", "```\n{b}\n```\n```\n{a}\n```", "{b}\n---\n{a}",
+    "Answer: \n{b}\n\nAnswer:\n{a}",
+    "<answer>{b}</answer>\n<answer>{a}</answer>\nfirst {a}\n\n{b}", "1.\n{b}\n\n2.\n{a}",
+    "{b}\n\nAlternatively:\n\n{a}",
     "<answer>{b}\n\n{a}</answer>", "Grid A\n{b}\n\nGrid B\n{a}", "{a}\n\nWait, that is wrong. Corrected:\n\n{b}",
     "<think>{b}</think>\n{b}\nso\n{b}", "<think>\n{a}\n</think>", "<think>\n{a}", "<think>\n{b}\n</think>\n<think>{a}",
     "[THINK]{a}[/THINK]", "{a}\n</think>\nDone.", "<answer>{b}</answer>{a}<answer>", "{a}\n<answer>I give up</answer>",
@@ -514,10 +524,14 @@ def test_texts_that_a_reader_takes_as_right(text):
 # --- arbitrary text --------------------------------------------------------------------------------------
 
 PIECES = st.sampled_from(
-    ["<think>", "</think>", "<answer>", "</answer>", "<tool_call>", "</tool_call>", "```", "\n", " ", "|", "[", "]", "(", ")",
-     "{", "}", "\\", "\\n", "\\begin{array}", "\\end{array}", "&", "**", "*", "_", "1", "2", "3", "4", "10", "0", "-", "---",
-     "<td>", "</td>", "<tr>", "<br>", "Row 1: ", "Column 2: ", "→", "\r", "\x00", "\ud800", "٣", "½", "²", "①", "１", "1️⃣", "G",
-     '{"name": "submit", "arguments": {"grid": "1"}}', '{"name": "place", "arguments": {"row": 1e400}}', "NaN", "9" * 5000,
+    ["<think>", "</think>", "<answer>", "</answer>", "<tool_call>", "</tool_call>", "```", "\n", " ", "|", "[", "]",
+    "(", ")",
+     "{", "}", "\\", "\\n", "\\begin{array}", "\\end{array}", "&", "**", "*", "_", "1", "2", "3", "4", "10", "0", "-",
+     "---",
+     "<td>", "</td>", "<tr>", "<br>", "Row 1: ", "Column 2: ", "→", "\r", "\x00", "\ud800", "٣", "½", "²", "①", "１",
+     "1️⃣", "G",
+     '{"name": "submit", "arguments": {"grid": "1"}}', '{"name": "place", "arguments": {"row": 1e400}}', "NaN",
+     "9" * 5000,
      text_of(BANK[4][0][1]), text_of(BANK[4][0][0]), ":", "=", ",", ";", "/", "'", '"', "#", "\u2028", "\u200b", "or"]
 )  # fmt: skip
 
@@ -536,11 +550,16 @@ def test_structured_garbage_raises_nothing(text):
     assert isinstance(parse(text, ROW4), list)
 
 
-LONG = ("[", "(", "{", "]", "<answer>", "</answer>", "<tool_call>", "<tool_call>{}</tool_call>", "<think>", "</think>", "1 ",
-        "1\n", "1 2 3 4\n", "|", "| ", "\\", "\\n", "\\begin{a}", "\\textbf{", "1", "12", "*", "**", "**1", "_", "__1", "`", "~~",
-        "<td>", "<td ", "</td>", "<", "<a", " ", "\n", "\r", "\t", ":", "1:", "Row 1:", "Row ", "row", "column ", "col 1: ", "-",
-        "- ", "->", "→", "=", ",", ";", "/", "1/", "1-", "1, ", "'", '"', "#", "(1", "[1", "[1]", "[[1,2],", "$", "é", "\u200b",
-        "1 2 3 4 5 6 7 8 9 ", "123456789", "1.", ". ", "A", "A ", "G1", "x", "X x", "0 ", "_ ", "or ", "```\n", "<|a", "─", "✓",
+LONG = ("[", "(", "{", "]", "<answer>", "</answer>", "<tool_call>", "<tool_call>{}</tool_call>", "<think>", "</think>",
+    "1 ",
+        "1\n", "1 2 3 4\n", "|", "| ", "\\", "\\n", "\\begin{a}", "\\textbf{", "1", "12", "*", "**", "**1", "_", "__1",
+        "`", "~~",
+        "<td>", "<td ", "</td>", "<", "<a", " ", "\n", "\r", "\t", ":", "1:", "Row 1:", "Row ", "row", "column ",
+        "col 1: ", "-",
+        "- ", "->", "→", "=", ",", ";", "/", "1/", "1-", "1, ", "'", '"', "#", "(1", "[1", "[1]", "[[1,2],", "$", "é",
+        "\u200b",
+        "1 2 3 4 5 6 7 8 9 ", "123456789", "1.", ". ", "A", "A ", "G1", "x", "X x", "0 ", "_ ", "or ", "```\n", "<|a",
+        "─", "✓",
         "1 2 3 4\n3 4 1 2\n2 1 4 3\n4 3 2 1\n\nno\n")  # fmt: skip
 
 
@@ -557,7 +576,21 @@ def test_long_text_is_scored_in_bounded_time(size):
 
 
 def test_quick_reading_agrees_with_the_long_way(monkeypatch):
-    around = ("", "Here:\n", "```\n", "- \n", ". . . .\n", "_ x\n", "Column\n", "a = \n", "\nDone.", "\nor", "\n|a|", "\n?", "\n-")
+    around = (
+        "",
+        "Here:\n",
+        "```\n",
+        "- \n",
+        ". . . .\n",
+        "_ x\n",
+        "Column\n",
+        "a = \n",
+        "\nDone.",
+        "\nor",
+        "\n|a|",
+        "\n?",
+        "\n-",
+    )
     texts = []
     for size, form, (before, after) in itertools.product((4, 9), forms_for(4), itertools.product(around, repeat=2)):
         puzzle, solution = BANK[size][1]
@@ -630,7 +663,11 @@ def test_reward_takes_text_and_messages_and_ignores_other_columns():
     assert reward(completions, task=[task] * 4, prompts=[1] * 4, step=3, log_extra=None) == [1.0, 1.0, 0.0, 0.0]
     parts = [{"role": "assistant", "content": [{"type": "text", "text": gold[:9]}, {"type": "text", "text": gold[9:]}]}]
     assert reward([parts], task=[task]) == [1.0]
-    tool = [{"role": "assistant", "content": "no"}, {"role": "tool", "content": gold}, {"role": "user", "content": gold}]
+    tool = [
+        {"role": "assistant", "content": "no"},
+        {"role": "tool", "content": gold},
+        {"role": "user", "content": gold},
+    ]
     assert reward([tool], task=[task]) == [0.0]
 
 
@@ -679,7 +716,7 @@ def test_illegal_moves_change_nothing_and_no_rule_is_ever_broken(tries):
 def test_given_and_conflict_are_refused_with_advice():
     env = started()
     at = next(i for i, v in enumerate(env._givens) if v)
-    with pytest.raises(ValueError, match="is a given .*; choose a blank cell"):
+    with pytest.raises(ValueError, match=r"is a given \d; choose a blank cell"):
         env.place(at // 4 + 1, at % 4 + 1, 1)
     free = next(i for i, v in enumerate(env._givens) if not v)
     taken = next(v for v in env._givens[free // 4 * 4 : free // 4 * 4 + 4] if v)
@@ -769,7 +806,15 @@ def test_tool_calls_for_other_names_and_broken_calls_are_ignored():
         assert score([{"role": "assistant", "content": gold, "tool_calls": calls}], ROW4).reward == 0.0
     for broken in (None, 1, "x", [], {}, {"function": None}, {"function": {"name": 3}}, {"name": "submit"}):
         assert score([{"role": "assistant", "content": gold, "tool_calls": [broken]}], ROW4).reward in (0.0, 1.0)
-    for message in (None, 1, "x", [], {}, {"role": "assistant", "content": 3}, {"role": "assistant", "content": [None]}):
+    for message in (
+        None,
+        1,
+        "x",
+        [],
+        {},
+        {"role": "assistant", "content": 3},
+        {"role": "assistant", "content": [None]},
+    ):
         assert score([message], ROW4).reward == 0.0
 
 
@@ -903,7 +948,12 @@ def test_same_rows_in_a_new_process_with_another_hash_seed():
     )
     seen = {
         subprocess.run(
-            [sys.executable, "-c", code], cwd=ROOT, env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+            [sys.executable, "-c", code],
+            cwd=ROOT,
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout
         for seed in ("0", "1", "4242")
     }

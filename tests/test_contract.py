@@ -1,0 +1,320 @@
+"""Environments keep the contract, the check catches those that do not, and imports stay cheap and pointed down."""
+
+import ast
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+import envs
+from helpers.contract import CHECKS, ContractError, check_env
+
+ROOT = Path(__file__).resolve().parents[1]
+EXTRA = [("sudoku", {"interactive": True}), ("sudoku", {"size": 6}), ("sudoku", {"size": 9, "difficulty": "hard"})]
+HEAVY = ("torch", "transformers", "trl", "unsloth", "datasets", "pandas", "matplotlib", "ipywidgets")
+
+
+@pytest.mark.parametrize("name, knobs", [(name, {}) for name in envs.NAMES] + EXTRA)
+def test_environment_keeps_the_contract(name, knobs):
+    report = check_env(envs.load(name), **knobs)
+    assert list(report) == [check.__name__.removeprefix("check_") for check in CHECKS]
+    assert all(isinstance(text, str) and text for text in report.values())
+
+
+@pytest.mark.parametrize("name", envs.NAMES)
+def test_rows_are_the_same_in_a_new_process_with_another_hash_seed(name):
+    code = f"import json, envs; print(json.dumps(envs.load({name!r}).make_rows(5, seed=3)))"
+    seen = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=ROOT,
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "4242")
+    }
+    assert len(seen) == 1
+
+
+# --- broken on purpose: a small environment, and one change to it each ------------------------------------
+
+TOY = '''
+import hashlib, json, random
+from typing import NamedTuple
+
+SPLITS = ("train", "validation", "test")
+
+class Verdict(NamedTuple):
+    reward: float
+    reason: str
+    metrics: dict
+
+def make_rows(n, seed=0, split="train"):
+    rng = random.Random(f"{seed} {split}")
+    words = ["".join(rng.choices("abcdefgh", k=8)) + split[:2] for _ in range(n)]
+    return [{"prompt": [{"role": "user", "content": f"Write the letters {' '.join(w)} as one word, reversed."}],
+             "environment": "toy", "task_id": w, "task": json.dumps({"answer": w[::-1]})} for w in words]
+
+class ToyEnv:
+    def reset(self, *, prompt=None, task=None, **_):
+        self._want = json.loads(task)["answer"] if task else "cba"
+        self._got = []
+        self._calls = 0
+        self.metrics = {}
+        return None if prompt else "Write a b c as one word, reversed."
+
+    def submit(self, word: str, times: int = 1) -> str:
+        """Hand in the word.
+
+        Args:
+            word: The word.
+            times: How often it is meant, 1 or 2.
+        """
+        self._calls += 1
+        if not isinstance(word, str) or type(times) is not int or times not in (1, 2):
+            raise ValueError("word must be text and times 1 or 2")
+        self._got.append(word)
+        return "noted"
+
+    def get_reward(self):
+        self.metrics = {"calls": float(self._calls)}
+        return float(self._got[-1:] == [self._want])
+
+ENV = ToyEnv
+
+def answer(row):
+    return "The word is " + json.loads(row["task"])["answer"]
+
+def parse(text, row):
+    words = text.split()
+    return [("submit", {"word": words[-1]})] if words else []
+
+def score(completion, row):
+    env, calls, text = ENV(), [], completion
+    env.reset(**row)
+    if not isinstance(completion, str):
+        text = ""
+        for m in completion:
+            if m["role"] == "assistant":
+                text = m.get("content") or ""
+                made = [c["function"] for c in m.get("tool_calls") or []]
+                calls += [(c["name"], json.loads(c["arguments"])) for c in made]
+    for name, arguments in calls or parse(text, row):
+        try:
+            getattr(env, name)(**arguments)
+        except ValueError:
+            pass
+    reward = env.get_reward()
+    return Verdict(reward, "right" if reward else "wrong", env.metrics)
+
+def reward(completions, task, **_):
+    return [score(c, {"task": t}).reward for c, t in zip(completions, task)]
+'''
+
+
+def toy(*changes: tuple[str, str]) -> types.ModuleType:
+    source = TOY
+    for old, new in changes:
+        assert source.count(old) >= 1, old
+        source = source.replace(old, new, 1)
+    module = types.ModuleType("toy_env")
+    exec(source, module.__dict__)
+    return module
+
+
+def test_the_toy_keeps_the_contract():
+    assert len(check_env(toy(), n=4)) == len(CHECKS)
+
+
+METHOD = "    def get_reward(self):"
+BROKEN = {
+    "no parse": (("def parse(", "def _parse("), "surface: parse is missing"),
+    "no alias": (("ENV = ToyEnv", "ENV = type('Other', (ToyEnv,), {})"), "surface: ENV is .*alias of a class"),
+    "property": ((METHOD, "    @property\n    def word(self): return self._got\n" + METHOD),
+    "surface: ToyEnv.word is a property"),
+    "static method": ((METHOD, "    @staticmethod\n    def fit(a): return a\n" + METHOD),
+    "surface: ToyEnv.fit is a staticmethod"),
+    "class method": ((METHOD, "    @classmethod\n    def fit(cls): return 1\n" + METHOD),
+    "surface: ToyEnv.fit is a classmethod"),
+    "class attribute": (("class ToyEnv:", "class ToyEnv:\n    limit = 3"), "surface: ToyEnv.limit is a int"),
+    "callable attribute": (("self._calls = 0", "self._calls = 0; self.log = print"),
+    "surface: attribute log is callable"),
+    "constructor takes arguments": (("class ToyEnv:", "class ToyEnv:\n    def __init__(self, n): pass"),
+    "surface: raised TypeError"),
+    "no tool": (("def submit(self", "def _submit(self"), "surface: ToyEnv has no tool"),
+    "get_reward takes arguments": (("get_reward(self):", "get_reward(self, text=''):"),
+    "surface: get_reward takes arguments"),
+    "helper is public": ((METHOD, "    def show(self): return ''\n" + METHOD),
+    "documented: tool show has no docstring"),
+    "undocumented argument": (("            times: How", "            How"),
+    "documented: argument times .* not documented"),
+    "documents what is not there": (("times: How", "often: x\n            times: How"), "documented: .*often"),
+    "no type hint": (("word: str, times", "word, times"), "documented: argument word of tool submit has no type hint"),
+    "no return hint": ((") -> str:", "):"), "documented: tool submit is hinted to return None"),
+    "star arguments": (("times: int = 1)", "times: int = 1, **more)"), r"documented: tool submit takes \*\*more"),
+    "extra column": (('"environment": "toy",', '"environment": "toy", "level": 1,'), "rows: a row has the columns"),
+    "task is a dict": (('json.dumps({"answer": w[::-1]})', '{"answer": w[::-1]}'), "rows: task is .*must be text"),
+    "too few rows": (("for _ in range(n)", "for _ in range(n - 1)"), "rows: make_rows"),
+    "task_id repeats": (('"task_id": w', '"task_id": "x"'), "rows: task_id repeats"),
+    "message keys vary": (
+        ('{"role": "user", "content": f"Write',
+        '{"role": "user", **({"name": w} if w == words[0] else {}), "content": f"Write'),
+        "arrow: prompt .* comes back from Arrow",
+    ),
+    "random rows": (('random.Random(f"{seed} {split}")', "random.Random()"), "seed: .*other rows for the same seed"),
+    "global random state": (
+        ('rng = random.Random(f"{seed} {split}")', "rng = random; random.seed(seed)"), "seed: .*global random state"),
+    "splits overlap": (("+ split[:2]", ""), ("{seed} {split}", "{seed}"), "splits: .* is in split"),
+    "split by seed": (
+        ("+ split[:2]", ""), ("{seed} {split}", "{seed + len(split) - 5}"), "splits: .* decide the split from a hash"),
+    "reset needs a task": (('if task else "cba"', ""), "surface: raised TypeError"),
+    "reset takes no other column": (("task=None, **_)", "task=None)"), "raised TypeError"),
+    "reset repeats the prompt": (("return None if prompt else", "return"),
+    "reset: .*return None when a prompt is given"),
+    "reset returns nothing": (("return None if prompt else ", "return None #"), "reset: reset.. returned None"),
+    "state kept across reset": (
+        ("        self._got = []\n", "        self._got = getattr(self, '_got', [])\n"),
+        "reset: _got keeps what the last episode"),
+    "metrics kept across reset": (
+        ("        self.metrics = {}\n", "        self.metrics = getattr(self, 'metrics', {})\n"),
+        "reset: metrics keep"),
+    "reset changes the row": (("self._calls = 0", "self._calls = 0; prompt and prompt.append({})"),
+    "reset: reset changed the row"),
+    "gold is wrong": (('answer"]\n\ndef parse', 'answer"][1:]\n\ndef parse'), "gold: the gold answer .* scores 0.0"),
+    "messages not understood": (('m.get("tool_calls") or []', "[]"), "gold: "),
+    "no reason": (('"right" if reward', '"" if reward'), "gold: the reason is"),
+    "credit for nothing": (("float(self._got[-1:]", "float(not self._got or self._got[-1:]"),
+    "no_credit: an empty text scores 1.0"),
+    "credit for the echo": (("as one word, reversed.", "as one word; it is {w[::-1]}"),
+    "no_credit: the prompt scores 1.0"),
+    "credit for any word": (("== [self._want]", "!= []"), "no_credit: the prompt scores 1.0"),
+    "parse raises": (("if words else []", ""), "no_credit: raised IndexError"),
+    "parse raises on odd text": (("words = text.split()", "words = text.encode().decode().split()"),
+    "parse: .*raise UnicodeEncodeError"),
+    "parse gives lists": (('[("submit", {"word": words[-1]})]', '[["submit", {"word": words[-1]}]]'),
+    "parse: .* tuples"),
+    "score compares text": (
+        ("reward = env.get_reward()\n", "reward = float(bool(env.get_reward()) and len(calls) < 2)\n"),
+        "replay: .* from score"),
+    "get_reward changes state": (('"calls": float(self._calls)}', '"calls": float(self._calls)}; self._calls += 1'),
+    "get_reward: "),
+    "reward is an int": (("return float(self._got", "return int(self._got"), "get_reward: it returned"),
+    "metrics are text": (("float(self._calls)}", "str(self._calls)}"), "get_reward: metrics are"),
+    "changes on error": (
+        ("        if not isinstance(word", "        self._got.append(word)\n        if not isinstance(word"),
+        "bad_arguments: .* refused but changed _got"),
+    "accepts anything": (("not isinstance(word, str) or ", ""), "bad_arguments: .* was accepted"),
+    "raises TypeError": (("        if not isinstance(word", "        word + ''\n        if not isinstance(word"),
+                         "bad_arguments: .*raised TypeError"),
+    "raises without advice": (('ValueError("word must be text and times 1 or 2")', "ValueError"),
+    "bad_arguments: .* without a message"),
+    "tool returns nothing": (('        return "noted"', "        return None"), "bad_arguments: .*a tool returns text"),
+    "ends on a bad call": (
+        ("        self._calls += 1\n",
+        "        self._calls += 1\n        if self._calls > 1: raise ValueError('one call only')\n"),
+        "bad_arguments: after a refused submit"),
+    "shared state": (
+        ("class ToyEnv:", "_ALL = {}\n\nclass ToyEnv:"), ("self._got = []",
+        "_ALL.clear(); self._got = _ALL.setdefault('w', [])"),
+        ("self._got.append(word)", "_ALL.setdefault('w', []).append(word)"),
+        ("float(self._got[-1:]", "float(_ALL.get('w', [])[-1:]"), "interleave: "),
+    "reward disagrees": (("[score(c, {\"task\": t}).reward", "[1.0"), "reward: .* let it call score"),
+    "reward knows no keywords": (("task, **_):", "task):"), "reward: raised TypeError"),
+    "reward returns a tuple": (("return [score(c", "return tuple([score(c"), ("zip(completions, task)]",
+    "zip(completions, task)])"),
+                               "reward: it returned"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+def test_a_broken_environment_is_caught_and_named(fault):
+    *changes, message = BROKEN[fault]
+    if message.startswith("arrow"):
+        pytest.importorskip("pyarrow")
+    with pytest.raises(ContractError, match=f"^toy_env: .*{message}"):
+        check_env(toy(*changes), n=4)
+
+
+def test_one_row_is_too_few_to_compare():
+    with pytest.raises(ValueError, match="at least 2"):
+        check_env(toy(), n=1)
+
+
+def test_arrow_check_is_skipped_without_pyarrow(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert check_env(toy(), n=2)["arrow"] == "skipped: pyarrow is not installed"
+
+
+# --- trainers see the same tools --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", envs.NAMES)
+def test_tools_have_a_json_schema(name):
+    utils = pytest.importorskip("transformers.utils")
+    env = envs.load(name).ENV()
+    for tool in (t for t in dir(env) if not t.startswith("_") and t not in ("reset", "get_reward")):
+        schema = utils.get_json_schema(getattr(env, tool))["function"]
+        assert all(p.get("description") for p in schema["parameters"]["properties"].values())
+
+
+# --- imports and names ------------------------------------------------------------------------------------
+
+
+def modules(folder: str) -> list[str]:
+    """Dotted names of a package and all below it, without what is run rather than imported."""
+    names = []
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        if not any(part.startswith(".") or part == "__pycache__" for part in parts):
+            names.append(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
+    return names
+
+
+@pytest.mark.parametrize("name", modules("envs") + modules("helpers"))
+def test_import_stays_cheap(name):
+    code = f"import sys, {name}; print(*[m for m in {HEAVY!r} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert not done.stdout.strip(), f"import {name} loads {done.stdout.strip()}; import it inside the function"
+
+
+@pytest.mark.parametrize("name", modules("envs") + modules("helpers"))
+def test_no_module_shadows_the_standard_library(name):
+    parts = name.split(".")
+    assert parts[-1] not in sys.stdlib_module_names
+    assert parts[-1] not in {*HEAVY, "evaluate", "utils", "common", "misc", "base", "tools", "models", "sandbox"}
+
+
+def test_environment_files_end_in_env():
+    for name in envs.NAMES:
+        assert Path(envs.load(name).__file__).parent.name in ("envs", f"{name}_env")
+    for path in (ROOT / "envs").glob("*.py"):
+        if "def make_rows(" in path.read_text(encoding="utf-8"):
+            assert path.stem.endswith("_env"), path.name
+
+
+def imported(path: Path) -> set[str]:
+    """First parts of the absolute imports anywhere in a file."""
+    tree, names = ast.parse(path.read_text(encoding="utf-8")), set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names.add(node.module.split(".")[0])
+    return names
+
+
+def test_imports_point_down():
+    for path in (ROOT / "envs").rglob("*.py"):
+        assert not imported(path) & {"helpers", "notebooks", "tests"}, f"{path.name} looks up"
+    for path in (ROOT / "helpers").rglob("*.py"):
+        assert not imported(path) & {"notebooks", "tests"}, f"{path.name} looks up"
+
+
+def test_unknown_environment_is_named_with_the_choices():
+    with pytest.raises(ValueError, match="no environment called 'chess'; choose one of"):
+        envs.load("chess")
