@@ -298,12 +298,14 @@ def make_rows(
     """
     if type(n) is not int or n < 0:
         raise ValueError(f"n must be a whole number, 0 or more, got {n!r}")
-    if size not in BOX:
+    if type(size) is not int or size not in BOX:
         raise ValueError(f"size must be 4, 6, 9 or 16, got {size!r}")
     if split not in SPLITS:
         raise ValueError(f"split must be one of {', '.join(SPLITS)}, got {split!r}")
-    if difficulty not in LEVELS[size]:
+    if difficulty not in list(LEVELS[size]):
         raise ValueError(f"difficulty must be one of {', '.join(LEVELS[size])}, got {difficulty!r}")
+    if singles not in (None, True, False):
+        raise ValueError(f"singles must be True, False or None, got {singles!r}")
     fewest, most, level_singles = LEVELS[size][difficulty]
     if blanks is not None:
         span = [blanks, blanks] if isinstance(blanks, int) else list(blanks) if isinstance(blanks, list | tuple) else []
@@ -536,7 +538,7 @@ def reward(completions: list, task: list[str], **_) -> list[float | None]:
 
 def _calls_and_text(completion) -> tuple[list[tuple[str, dict]], str]:
     """The tool calls in chat messages, and the text of the last assistant message."""
-    if not isinstance(completion, list):
+    if not isinstance(completion, list | tuple):
         return [], completion if isinstance(completion, str) else ""
     calls, text = [], ""
     for message in completion:
@@ -546,7 +548,8 @@ def _calls_and_text(completion) -> tuple[list[tuple[str, dict]], str]:
         if isinstance(content, list):  # parts, as in the Responses format
             content = "".join(str(p.get("text") or "") for p in content if isinstance(p, dict))
         text = content if isinstance(content, str) else ""
-        for call in message.get("tool_calls") or []:
+        made = message.get("tool_calls")
+        for call in made if isinstance(made, list | tuple) else []:
             if found := _json_call(call.get("function", call) if isinstance(call, dict) else call):
                 calls.append(found)
     return calls, text
@@ -571,40 +574,43 @@ _DRAWN = "|│┃║"
 _BORDER = re.compile(r"[-=+|:*\s─━═│┃║┌┐└┘├┤┬┴┼╔╗╚╝╠╣╦╩╬╒╕╘╛╞╡╤╧╪╟╢╓╖╙╜╥╨╫┏┓┗┛┣┫┳┻╋┠┨┯┷┿,;\"'`~\\]+")
 _LABEL = re.compile(
     r"\s*(?:[-*+]\s+)?[\"']?"
-    r"(?:(?:row|line|r)[\s_#]*[0-9]{1,2}[\"']?\s*[:.)=|│-]*|[0-9]{1,2}[\"']?\s*[:.)]|[A-P][\"']?\s*[:.)|│])?\s*",
+    r"(?:(?:row|line|r)[\s_#]*[0-9]{1,2}[\"']?\s*[:.)=|│-]*|[0-9]{1,2}[\"']?(?:\s*[:.)]|\s+-\s)|[A-P][\"']?\s*[:.)|│])?\s*",
     re.I,
 )
 _LABEL_ALONE = re.compile(r"[\W_]*(?:(?:row|line|r)[\W_]*[0-9]{0,2}|[0-9]{1,2}[.:)])?[\W_]*", re.I)
-_COMMENT = re.compile(r"\(|#|//|<-|←|--|–|—")
+_COMMENT = re.compile(r"\(|#|//|<-|←|--|–|—|\s-\s*[A-Za-z]")
+_STRUCK = re.compile(r"(?<!~)~~[^~\n]{1,40}~~(?!~)")
+_LEAD = re.compile(r"(.*)(?:[:=]|\b(?:is|are|becomes|reads)\b)(.*)", re.S)
 _ARROW = re.compile(r"->|=>|→|⇒|➜")
 _ACROSS = re.compile(r"\b(?:col|column|box|block|sub-?grid|square|region|quadrant|nonet)s?\b[^:]{0,20}$", re.I)
 _ORNAMENT = re.compile("[\u2600-\u260f\u2612-\u27bf\u2b00-\u2b1a\u2b1d-\u2bff\U0001f000-\U0001faff`]")  # ticks, emoji
-_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|~~|__)(?=[^\s*_])([^*\n]{0,99}?[^\s*_])\1(?![\w*])")
+_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|__)(?=[^\s*_])([^*\n]{0,99}?[^\s*_])\1(?![\w*])")
 _SINGLE = re.compile(r"[\[({]\s*([0-9]{1,2}|[A-G])\s*[\])}]")
 _GROUP = re.compile(r"(?<![A-Za-z0-9])(?<![A-Za-z0-9] )(?:\[([^\[\]A-Za-z]*)\]|\(([^()A-Za-z]*)\)|\{([^{}A-Za-z]*)\})")
-_THINK = re.compile(r"<(/?)(?:think|thinking|thought|reasoning|scratchpad)>|\[(/?)THINK\]|◁(/?)think▷", re.I)
+_THINK = re.compile(
+    r"<(/?)\|?(?:seed:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|scratchpad|reflection|analysis)\|?>"
+    r"|<\|(?:begin|(end))_of_thought\|>|\[(/?)THINK\]|◁(/?)think▷",
+    re.I,
+)
 _WORD = re.compile(r"[A-Za-z]{2,}")
-_LISTING = {"or", "and", "either", "alternatively", "option", "candidate", "possibility", "possible"} | {
-    "answer",
-    "guess",
-    "solution",
-    "grid",
-}  # words that list grids, rather than correct one
+_LISTING = {"or", "and", "either", "alternatively", "option", "candidate", "possibility", "possible"}
+_LISTING |= {"answer", "guess", "solution", "grid"}  # words that list grids, rather than correct one
 
 
 def _without_reasoning(text: str) -> str:
     """Drop reasoning: closed, never closed, or opened in the prompt so that only its end is seen."""
-    kept, start, inside, seen = [], 0, False, False
+    if "<|channel|>" in text:
+        text = text.rpartition("<|channel|>final<|message|>")[2] if "<|channel|>final<|message|>" in text else ""
+    kept, start, inside, end = [], 0, False, len(text.rstrip())
     for tag in _THINK.finditer(text):
         closing = any(tag.groups())
         if closing and inside:
             inside, start = False, tag.end()
-        elif closing and not seen:
+        elif closing and (tag.end() < end or not start):  # a second end at the very end is a slip
             kept, start = [], tag.end()
         elif not closing and not inside:
             kept.append(text[start : tag.start()])
             inside = True
-        seen = True
     return "".join(kept if inside else [*kept, text[start:]])
 
 
@@ -641,6 +647,8 @@ def _cells_of(line: str, size: int) -> list[int] | None:
             if len(fields) == size and all(len(field) < 2 or (size > 9 and field.isdigit()) for field in fields):
                 return [_value(field) for field in fields]
     tokens = cell.findall(line)
+    if len(line) == size > 9:  # each sign a cell
+        tokens = list(line)
     if len(tokens) == size + 1 and line.endswith("."):  # the end of a sentence
         tokens.pop()
     elif len(tokens) != size and even.fullmatch(line):
@@ -664,10 +672,10 @@ def _row_of(line: str, size: int) -> tuple[list[int] | None, str]:
     raw = _cells_of(line, size)
     if raw and len(raw) == size:
         return raw, ""
-    prose, colon, rest = line.rpartition(":")
-    if colon and _ACROSS.search(prose):
+    lead = _LEAD.fullmatch(line)
+    if lead and _ACROSS.search(lead[1]):
         return None, line
-    bare = _EMPHASIS.sub(r"\2", _ORNAMENT.sub(" ", line)).strip(" \t\\>•")
+    bare = _EMPHASIS.sub(r"\2", _STRUCK.sub(" ", _ORNAMENT.sub(" ", line))).strip(" \t\\>•")
     cells = _cells_of(bare, size)
     for found in (cells, raw):  # stars may be blanks or make bold
         if found and len(found) in full:
@@ -683,20 +691,22 @@ def _row_of(line: str, size: int) -> tuple[list[int] | None, str]:
             return labelled, ""
     if cells and len(cells) > 1:
         return cells, ""
-    prose, colon, rest = bare.rpartition(":")
-    labelled = _row_of(rest, size)[0] if colon else None
+    lead = _LEAD.fullmatch(bare)
+    labelled = _row_of(lead[2], size)[0] if lead else None
     if labelled and len(labelled) in full:
-        return labelled, prose
+        return labelled, lead[1]
     return None, line
 
 
 def _plain_lines(text: str) -> list[str]:
     """Markup removed and lists opened up, so that a row of the grid is a line."""
     text = unicodedata.normalize("NFKC", text.replace("\r\n", "\n").replace("\r", "\n"))
+    text = re.sub(r"(?![0-9])\d", lambda m: str(unicodedata.decimal(m[0])), text)
     text = re.sub("[\u200b-\u200f\u2060\ufe0f\u20e3\ufeff$]", "", text)
     text = text.translate(_SQUARES)
     if "<" in text:
         text = re.sub(r"\s*</t[dh]>\s*(?:<t[dh][^<>]{0,99}>\s*)?", " | ", text)
+        text = re.sub(r"<(del|strike)>[^<>]{0,99}</\1>", " ", text)
         text = re.sub(r"</?(?:tr|br|p|div|li|row|r|line)\b[^<>]{0,99}>", "\n", text)
         text = re.sub(r"</?[a-z][a-z0-9_-]{0,20}\b[^<>]{0,99}>|<\|[a-z_]{1,20}\|>", " ", text, flags=re.I)
     if "\\" in text:
@@ -707,6 +717,9 @@ def _plain_lines(text: str) -> list[str]:
             r"\\(?:begin|end)\{\w{1,20}\*?\}(?:\{[^{}\n]{0,99}\})?|\\hline|\\cline\{[^{}\n]{0,9}\}", " ", text
         )
         text = re.sub(r"\\[A-Za-z]{1,12}\s?\{([0-9A-G]{1,2})\}", r" \1 ", text)
+        text = re.sub(r"\\[A-Za-z]{1,12}|\\[,;:!> ]", " ", text)
+    if "&" in text:
+        text = re.sub(r"&(?:nbsp|ensp|emsp|thinsp|#160);", " ", text)
     if "[" in text or "(" in text or "{" in text:
         text = _SINGLE.sub(r" \1 ", text)
         text = _GROUP.sub(lambda m: "\n" + re.sub(r"\s+", " ", m[m.lastindex]) + "\n", text)
@@ -761,10 +774,11 @@ def _blocks(text: str, size: int) -> list[tuple[list, list[int], bool, str]]:
 def _grids(block: tuple, size: int) -> tuple[list[list[list[int]]], str]:
     """The grids in a run of rows, and the fault if there are none."""
     rows, gaps, ruled, _ = block
-    count = list(range(1, size + 1))
-    if ruled and len(rows) == size + 1 and rows[0] in (count, [0, *count]):
+    counts = list(range(1, size + 1)), list(range(size))
+    labels = [row[0] for row in rows[-size:] if len(row) == size + 1] in counts
+    if len(rows) == size + 1 and (ruled or labels) and rows[0][-size:] in counts:
         rows, gaps = rows[1:], []
-    if len(rows) == size and all(len(row) == size + 1 for row in rows) and [row[0] for row in rows] == count:
+    if len(rows) == size and labels:
         rows = [row[1:] for row in rows]
     parts = [rows]
     if len(rows) != size:
@@ -829,7 +843,7 @@ def _read_answer(text: str, size: int) -> tuple[list[int] | None, str]:
         return cells, ""
     if not text.strip():
         return None, "no answer: the completion is empty"
-    text = _without_reasoning(text[-_LONGEST:])
+    text = _without_reasoning(text)[-_LONGEST:]
     if not text.strip():
         return None, "no answer: nothing follows the reasoning"
     if "<answer>" in text:  # what is outside counts as words only

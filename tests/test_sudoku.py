@@ -115,13 +115,13 @@ def _markdown(rows, header, labels, align="---"):
 def _lines(separator, prefix="", suffix="", between="\n"):
     def render(rows, height, width):
         return between.join(
-            prefix.format(r=r + 1, letter="ABCDEFGHIJKLMNOP"[r], nth=_NTH[r]) + separator.join(row)
+            prefix.format(r=r + 1, letter="ABCDEFGHIJKLMNOPQ"[r], nth=_NTH[r]) + separator.join(row)
             + suffix.format(r=r + 1) for r, row in enumerate(rows))  # fmt: skip
 
     return render
 
 
-_NTH = ["First", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh", "Eighth", "Ninth", *["Next"] * 7]
+_NTH = ["First", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh", "Eighth", "Ninth", *["Next"] * 8]
 
 
 def _json(rows, **kw):
@@ -197,6 +197,34 @@ FORMS = {
     "row label bullet bold list": _lines(", ", "- **Row {r}**: [", "]"),
     "row equals list": _lines(", ", "row{r} = [", "]"),
     "row label pipes": _lines(" | ", "Row {r} | "),
+    "row label paren": _lines(" ", "Row {r} (done): "),
+    "row label arrow": _lines(" ", "Row {r} → "),
+    "row label fat arrow": _lines(", ", "Row {r} => [", "]"),
+    "row label dot": _lines(" ", "row {r}. "),
+    "bold number": _lines(" ", "**{r}:** "),
+    "number in brackets": _lines(" ", "[{r}]: "),
+    "number in parentheses": _lines(" ", "({r}) "),
+    "number dash": _lines(" ", "{r} - "),
+    "bullet and label": _lines(" ", "{r}. Row {r}: "),
+    "sentence": _lines(" ", "The {nth} row is ", "."),
+    "sentence commas": _lines(", ", "Row {r} becomes "),
+    "row after dash": _lines(" ", suffix=" - row {r}"),
+    "quads": _lines(" \\quad ", suffix=" \\\\"),
+    "entities": _lines("&nbsp;", between="<br>"),
+    "data frame": lambda rows, h, w: (
+        "    "
+        + "  ".join(str(c) for c in range(len(rows)))
+        + "\n"
+        + "\n".join(f"{r}   " + "  ".join(row) for r, row in enumerate(rows))
+    ),
+    "csv with header": lambda rows, h, w: (
+        ",".join(f"c{c + 1}" for c in range(len(rows))) + "\n" + "\n".join(",".join(row) for row in rows)
+    ),
+    "yaml": lambda rows, h, w: "grid:\n" + "\n".join("  - [" + ", ".join(row) + "]" for row in rows),
+    "row cells": lambda rows, h, w: (
+        "<grid>" + "".join("<row>" + "".join(f"<cell>{v}</cell>" for v in row) + "</row>" for row in rows) + "</grid>"
+    ),
+    "boxed latex rows": lambda rows, h, w: "\\boxed{" + " \\\\ ".join(" ".join(row) for row in rows) + "}",
     "row label own line": _lines(" ", "Row {r}:\n"),
     "short label": _lines(" ", "R{r}: "),
     "nth row": _lines(" ", "{nth} row: "),
@@ -301,6 +329,7 @@ SIGNS = {  # how one cell is written
     "latex bold": lambda v, filled: f"\\textbf{{{v}}}" if filled else v,
     "fullwidth": lambda v, filled: "".join(chr(ord(c) + 0xFEE0) for c in v),
     "mathematical": lambda v, filled: "".join(chr(ord(c) - 48 + 0x1D7CE) for c in v),
+    "arabic": lambda v, filled: "".join(chr(ord(c) - 48 + 0x660) for c in v),
     "keycap": lambda v, filled: "".join(c + "\ufe0f\u20e3" for c in v) if len(v) == 1 else v,
 }
 SIGN_FORMS = ("spaces", "comma space", "spaced pipes", "outer pipes", "boxes", "markdown empty None",
@@ -339,6 +368,9 @@ THINK = (
     "<thinking>{draft}</thinking>", "<think>Row 1: 1 2 3 4\nno\n{draft}</think>\n<think>again {draft}</think>\n",
     "<reasoning>\n{draft}\n</reasoning>\n", "[THINK]{draft}[/THINK]", "<THINK>\n{draft}\n</THINK>\n",
     "<think>use <answer> here\n{draft}\n</think>\n", "◁think▷{draft}◁/think▷\n",
+    "<seed:think>{draft}</seed:think>", "<|begin_of_thought|>{draft}<|end_of_thought|>\n",
+    "<think>a<think>b</think>{draft}</think>\n", "so</think>{draft}</think>\n",
+    "<|channel|>analysis<|message|>{draft}<|end|><|start|>assistant<|channel|>final<|message|>",
 )  # fmt: skip
 FIXED = (
     "Wait, row 2 is wrong. Corrected:\n\n", "That breaks a box. Let me fix it.\n\n",
@@ -470,7 +502,8 @@ OTHER = [
     "{b}\n\nAlternatively:\n\n{a}",
     "<answer>{b}\n\n{a}</answer>", "Grid A\n{b}\n\nGrid B\n{a}", "{a}\n\nWait, that is wrong. Corrected:\n\n{b}",
     "<think>{b}</think>\n{b}\nso\n{b}", "<think>\n{a}\n</think>", "<think>\n{a}", "<think>\n{b}\n</think>\n<think>{a}",
-    "[THINK]{a}[/THINK]", "{a}\n</think>\nDone.", "<answer>{b}</answer>{a}<answer>", "{a}\n<answer>I give up</answer>",
+    "[THINK]{a}[/THINK]", "{a}\n</think>\nDone.", "{a}</think>", "<|channel|>analysis<|message|>{a}",
+    "<answer>{b}</answer>{a}<answer>", "{a}\n<answer>I give up</answer>",
 ]  # fmt: skip
 
 
@@ -512,6 +545,8 @@ def test_spraying_every_grid_scores_0():
         "Step 3:\n1 2 3 4\n3 4 1 2\n2 1 4 3\n4 3 2 1",
         "1 2 3 4\n3 4 1 2\n2 1 4 3\n4 3 2 1\n1 2 3 4\n3 4 1 2\n2 1 4 3\n4 3 2 1",
         "<answer>no</answer> Sorry. <answer>1 2 3 4\n3 4 1 2\n2 1 4 3\n4 3 2 1</answer>",
+        "~~2~~ 1 2 3 4\n3 4 1 2\n2 1 4 3\n4 3 2 1",
+        "<think>hm</think>1 2 3 4\n3 4 1 2\n2 1 4 3\n4 3 2 1\n</think>\n",
         "\ufeff1 2 3 4\u20283 4 1 2\u20282 1 4 3\u20284 3 2 1",
     ],
 )
@@ -561,6 +596,12 @@ LONG = ("[", "(", "{", "]", "<answer>", "</answer>", "<tool_call>", "<tool_call>
         "1 2 3 4 5 6 7 8 9 ", "123456789", "1.", ". ", "A", "A ", "G1", "x", "X x", "0 ", "_ ", "or ", "```\n", "<|a",
         "─", "✓",
         "1 2 3 4\n3 4 1 2\n2 1 4 3\n4 3 2 1\n\nno\n")  # fmt: skip
+
+
+def test_reasoning_that_never_ends_is_no_answer_however_long():
+    puzzle, solution = BANK[4][0]
+    text = "<think>" + "no idea\n" * 40_000 + text_of(solution)
+    assert score(text, row_of(text_of(puzzle), 4)).reward == 0.0
 
 
 @pytest.mark.parametrize("size", (4, 9, 16))
@@ -965,6 +1006,10 @@ def test_same_rows_in_a_new_process_with_another_hash_seed():
     [
         ({"size": 5}, "size must be 4, 6, 9 or 16, got 5"),
         ({"size": "9"}, "size must be"),
+        ({"size": [9]}, "size must be"),
+        ({"size": 9.0}, "size must be"),
+        ({"difficulty": ["easy"]}, "difficulty must be"),
+        ({"singles": "yes"}, "singles must be True, False or None, got 'yes'"),
         ({"split": "dev"}, "split must be one of train, validation, test, got 'dev'"),
         ({"difficulty": "evil"}, "difficulty must be one of easy, medium, hard, got 'evil'"),
         ({"blanks": 0}, "blanks must be a number from 1 to 15"),
