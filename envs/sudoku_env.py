@@ -580,6 +580,7 @@ _LABEL = re.compile(
 _LABEL_ALONE = re.compile(r"[\W_]*(?:(?:row|line|r)[\W_]*[0-9]{0,2}|[0-9]{1,2}[.:)])?[\W_]*", re.I)
 _COMMENT = re.compile(r"\(|#|//|<-|←|--|–|—|\s-\s*[A-Za-z]")
 _STRUCK = re.compile(r"(?<!~)~~[^~\n]{1,40}~~(?!~)")
+_MARKED = re.compile(r"(?<=[0-9])[*^'’](?![0-9*^])")  # a filled cell, as in 1 2* 3
 _LEAD = re.compile(r"(.*)(?:[:=]|\b(?:is|are|becomes|reads)\b)(.*)", re.S)
 _ARROW = re.compile(r"->|=>|→|⇒|➜")
 _ACROSS = re.compile(r"\b(?:col|column|box|block|sub-?grid|square|region|quadrant|nonet)s?\b[^:]{0,20}$", re.I)
@@ -593,8 +594,11 @@ _THINK = re.compile(
     re.I,
 )
 _WORD = re.compile(r"[A-Za-z]{2,}")
-_LISTING = {"or", "and", "either", "alternatively", "option", "candidate", "possibility", "possible"}
-_LISTING |= {"answer", "guess", "solution", "grid"}  # words that list grids, rather than correct one
+_LISTING = re.compile(  # words that list grids, rather than correct one
+    "or|and|either|alternatively|alternative|option|candidate|possibility|possible|possibly|answers?|guess|solutions?|grids?"
+    "|maybe|perhaps|another|other|also|first|second|third|one|two|try|attempt|version|the|this|that|is|it|be|could|might"
+    "|here|an|as|well|row|box|text|json|python|sudoku|next|then"
+)
 
 
 def _without_reasoning(text: str) -> str:
@@ -676,6 +680,7 @@ def _row_of(line: str, size: int) -> tuple[list[int] | None, str]:
     if lead and _ACROSS.search(lead[1]):
         return None, line
     bare = _EMPHASIS.sub(r"\2", _STRUCK.sub(" ", _ORNAMENT.sub(" ", line))).strip(" \t\\>•")
+    bare = _MARKED.sub("", bare)
     cells = _cells_of(bare, size)
     for found in (cells, raw):  # stars may be blanks or make bold
         if found and len(found) in full:
@@ -721,6 +726,7 @@ def _plain_lines(text: str) -> list[str]:
     if "&" in text:
         text = re.sub(r"&(?:nbsp|ensp|emsp|thinsp|#160);", " ", text)
     if "[" in text or "(" in text or "{" in text:
+        text = re.sub(r",\s*(?=\"[A-Za-z_]\w{0,20}\"\s*:)", "\n", text)
         text = _SINGLE.sub(r" \1 ", text)
         text = _GROUP.sub(lambda m: "\n" + re.sub(r"\s+", " ", m[m.lastindex]) + "\n", text)
         text = re.sub(r"[\[\]{}]", " ", text)
@@ -866,8 +872,8 @@ def _read_answer(text: str, size: int) -> tuple[list[int] | None, str]:
     if not offered:
         return None, fault
     different = {tuple(cells) for cells, _ in offered}
-    words = {word.lower() for word in _WORD.findall(offered[-1][1])} - _LISTING
-    if len(different) > 3 or (len(offered) > 1 and not words):
+    corrected = any(not _LISTING.fullmatch(word.lower()) for word in _WORD.findall(offered[-1][1]))
+    if len(different) > 3 or (len(offered) > 1 and not corrected):
         return None, f"several answers: {len(different)} different grids offered; give one"
     return offered[-1][0], ""
 

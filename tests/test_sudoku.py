@@ -321,6 +321,8 @@ SIGNS = {  # how one cell is written
     "bold": lambda v, filled: f"**{v}**",
     "filled bold": lambda v, filled: f"**{v}**" if filled else v,
     "filled star": lambda v, filled: f"*{v}*" if filled else v,
+    "filled star after": lambda v, filled: f"{v}*" if filled else v,
+    "filled caret": lambda v, filled: f"{v}^" if filled else v,
     "filled brackets": lambda v, filled: f"[{v}]" if filled else v,
     "filled parentheses": lambda v, filled: f"({v})" if filled else v,
     "code": lambda v, filled: f"`{v}`",
@@ -495,7 +497,9 @@ def test_wrong_grid_never_scores(case):
 
 
 OTHER = [
-    "{a}\n\n{b}", "{b}\n\n{a}", "Option 1:\n{b}\n\nOption 2:\n{a}", "{b}\n\nor\n\n{a}", "Either\n{b}\nor\n{a}",
+    "{a}\n\n{b}", "{b}\n\n{a}", "Option 1:\n{b}\n\nOption 2:\n{a}", "{b}\n\nor\n\n{a}",
+    "{b}\n\nor maybe this one:\n{a}",
+    "{b}\nThe second option is\n{a}", "Attempt 1:\n{b}\nAttempt 2:\n{a}", "Either\n{b}\nor\n{a}",
     "Solution 1:\n{b}\nSolution 2:\n{a}", "```\n{b}\n```\n```\n{a}\n```", "{b}\n---\n{a}",
     "Answer: \n{b}\n\nAnswer:\n{a}",
     "<answer>{b}</answer>\n<answer>{a}</answer>\nfirst {a}\n\n{b}", "1.\n{b}\n\n2.\n{a}",
@@ -545,6 +549,15 @@ def test_spraying_every_grid_scores_0():
         "Step 3:\n1 2 3 4\n3 4 1 2\n2 1 4 3\n4 3 2 1",
         "1 2 3 4\n3 4 1 2\n2 1 4 3\n4 3 2 1\n1 2 3 4\n3 4 1 2\n2 1 4 3\n4 3 2 1",
         "<answer>no</answer> Sorry. <answer>1 2 3 4\n3 4 1 2\n2 1 4 3\n4 3 2 1</answer>",
+        '{"row1": "1234", "row2": "3412", "row3": "2143", "row4": "4321"}',
+        "[1 2 3 4; 3 4 1 2; 2 1 4 3; 4 3 2 1]",
+        "{{1,2,3,4},{3,4,1,2},{2,1,4,3},{4,3,2,1}}",
+        "#### 1234341221434321",
+        "**Row 1**\n1 2 3 4\n**Row 2**\n3 4 1 2\n**Row 3**\n2 1 4 3\n**Row 4**\n4 3 2 1",
+        "Row I: 1 2 3 4\nRow II: 3 4 1 2\nRow III: 2 1 4 3\nRow IV: 4 3 2 1",
+        '{"puzzle": [[1,null,3,null],[null,4,null,2],[null,1,null,null],[4,null,null,1]], '
+        '"solution": [[1,2,3,4],[3,4,1,2],[2,1,4,3],[4,3,2,1]]}',
+        "tensor([[1, 2, 3, 4],\n        [3, 4, 1, 2],\n        [2, 1, 4, 3],\n        [4, 3, 2, 1]])",
         "~~2~~ 1 2 3 4\n3 4 1 2\n2 1 4 3\n4 3 2 1",
         "<think>hm</think>1 2 3 4\n3 4 1 2\n2 1 4 3\n4 3 2 1\n</think>\n",
         "\ufeff1 2 3 4\u20283 4 1 2\u20282 1 4 3\u20284 3 2 1",
