@@ -583,7 +583,7 @@ _STRUCK = re.compile(r"(?<!~)~~[^~\n]{1,40}~~(?!~)")
 _MARKED = re.compile(r"(?<=[0-9])[*^'’](?![0-9*^])")  # a filled cell, as in 1 2* 3
 _LEAD = re.compile(r"(.*)(?:[:=]|\b(?:is|are|becomes|reads)\b)(.*)", re.S)
 _ARROW = re.compile(r"->|=>|→|⇒|➜")
-_ACROSS = re.compile(r"\b(?:col|column|box|block|sub-?grid|square|region|quadrant|nonet)s?\b[^:]{0,20}$", re.I)
+_ACROSS = re.compile(r"\b(?:col|column|box|block|sub-?grid|sub-?square|region|quadrant|nonet)s?\b[^:]{0,20}$", re.I)
 _ORNAMENT = re.compile("[\u2600-\u260f\u2612-\u27bf\u2b00-\u2b1a\u2b1d-\u2bff\U0001f000-\U0001faff`]")  # ticks, emoji
 _EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|__)(?=[^\s*_])([^*\n]{0,99}?[^\s*_])\1(?![\w*])")
 _SINGLE = re.compile(r"[\[({]\s*([0-9]{1,2}|[A-G])\s*[\])}]")
@@ -630,7 +630,8 @@ def _signs(size: int) -> tuple[re.Pattern, re.Pattern, re.Pattern]:
     digits = "[0-9]+" if size > 9 else "[0-9]"
     cell = re.compile(rf"{digits}{letter}|{'__?|' * (size > 9)}[_.*x?X□·]")
     line = re.compile(rf"(?:[0-9_.*x?X□·\s{_DRAWN},;&/\"']{letter})+")
-    even = re.compile(rf"([1-9][0-9]?)(?:([^\w\s]|\s?[^\w\s]\s)[1-9][0-9]?)(?:\2[1-9][0-9]?){{{size - 2}}}")
+    value = "[1-9][0-9]?" if size > 9 else "[1-9]"
+    even = re.compile(rf"{value}(?:([^\w\s]|\s?[^\w\s]\s){value})(?:\1{value}){{{size - 2}}}")
     return cell, line, even
 
 

@@ -553,6 +553,7 @@ def test_spraying_every_grid_scores_0():
         "[1 2 3 4; 3 4 1 2; 2 1 4 3; 4 3 2 1]",
         "{{1,2,3,4},{3,4,1,2},{2,1,4,3},{4,3,2,1}}",
         "#### 1234341221434321",
+        "The solved square: 1 2 3 4\n3 4 1 2\n2 1 4 3\n4 3 2 1",
         "**Row 1**\n1 2 3 4\n**Row 2**\n3 4 1 2\n**Row 3**\n2 1 4 3\n**Row 4**\n4 3 2 1",
         "Row I: 1 2 3 4\nRow II: 3 4 1 2\nRow III: 2 1 4 3\nRow IV: 4 3 2 1",
         '{"puzzle": [[1,null,3,null],[null,4,null,2],[null,1,null,null],[4,null,null,1]], '
