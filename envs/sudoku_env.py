@@ -24,6 +24,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
 from hashlib import sha256
+from itertools import compress
+from operator import eq, getitem
 from typing import NamedTuple
 
 BOX = {4: (2, 2), 6: (2, 3), 9: (3, 3), 16: (4, 4)}  # size: rows and columns of a box
@@ -463,23 +465,21 @@ def _marks(size: int) -> tuple[tuple[int, ...], ...]:
 
 def _fault(cells: list[int], givens: tuple[int, ...], size: int) -> str:
     """The first fault of a full grid, or an empty string."""
-    if max(cells) <= size:
-        held = 0
-        for marks, value in zip(_marks(size), cells):
-            held |= marks[value]
-        if held.bit_count() == 3 * size * size and list(givens) == [v if g else 0 for v, g in zip(cells, givens)]:
+    kept = all(map(eq, compress(cells, givens), filter(None, givens)))
+    if kept and min(cells) > 0 and max(cells) <= size:
+        # As many powers of two as the sum has ones: it has them all only if no two are the same, so none carries.
+        if sum(map(getitem, _marks(size), cells)).bit_count() == 3 * size * size:
             return ""
+        for u, unit in enumerate(_shape(size).units):
+            values = [cells[i] for i in unit]
+            if len(set(values)) < size:
+                twice = next(value for value in values if values.count(value) > 1)
+                return f"wrong cell: {('row', 'column', 'box')[u // size]} {u % size + 1} holds {twice} twice"
     for i, (value, given) in enumerate(zip(cells, givens)):
-        where = f"row {i // size + 1}, column {i % size + 1}"
         if not 1 <= value <= size:
-            return f"wrong cell: {where} is {value}, not between 1 and {size}"
+            return f"wrong cell: row {i // size + 1}, column {i % size + 1} is {value}, not between 1 and {size}"
         if given and value != given:
-            return f"wrong given: {where} is {given} in the puzzle, not {value}"
-    for u, unit in enumerate(_shape(size).units):
-        values = [cells[i] for i in unit]
-        for value in values:
-            if values.count(value) > 1:
-                return f"wrong cell: {('row', 'column', 'box')[u // size]} {u % size + 1} holds {value} twice"
+            return f"wrong given: row {i // size + 1}, column {i % size + 1} is {given} in the puzzle, not {value}"
     return ""
 
 
@@ -518,10 +518,17 @@ def parse(text: str, row: dict) -> list[tuple[str, dict]]:
 
 def score(completion: str | list[dict] | None, row: dict) -> Verdict:
     """Grade a completion: text, or chat messages. Their tool calls are replayed; the text counts if there are none."""
-    env = SudokuEnv()
-    env.reset(**row)
     calls, text = _calls_and_text(completion)
-    calls = calls or parse(text, row)
+    if calls or len(text) > 2000:
+        return _replay(tuple(calls), text, row.get("task"))
+    reward, reason, metrics = _remembered((), text, row.get("task"))
+    return Verdict(reward, reason, metrics.copy())
+
+
+def _replay(calls: tuple, text: str, task: str | None) -> Verdict:
+    env = SudokuEnv()
+    env.reset(prompt=True, task=task)
+    calls = calls or parse(text, {"task": task or _SMALL})
     for name, arguments in calls:
         if name in ("place", "submit"):
             with suppress(ValueError, TypeError):  # a refused call changes nothing, live as here
@@ -529,6 +536,9 @@ def score(completion: str | list[dict] | None, row: dict) -> Verdict:
     reward = env.get_reward()
     reason = env._why() if calls else _read_answer(text, env._size)[1]
     return Verdict(reward, reason, env.metrics)
+
+
+_remembered = lru_cache(maxsize=4096)(_replay)  # a policy says the same thing again and again in a group
 
 
 def reward(completions: list, task: list[str], **_) -> list[float | None]:

@@ -1,7 +1,7 @@
 """Notebooks: their folders and results while they run, and running them headless with checked parameters.
 
-    python -m helpers.notebook run 05 environment=sudoku steps=40
-    python -m helpers.notebook refresh
+python -m helpers.notebook run 05 environment=sudoku steps=40
+python -m helpers.notebook refresh
 """
 
 import ast
@@ -151,14 +151,14 @@ def check_parameters(notebook: Path, parameters: dict) -> None:
             raise ValueError(f"{name} looks like a secret: set it in the environment, parameters are saved to files")
 
 
-def run(notebook: Path | str, parameters: dict | None = None, out: Path | str | None = None, quiet: bool = False) -> Path:
+def run(notebook: Path | str, parameters: dict | None = None, out: Path | str | None = None, stdout=sys.stdout) -> Path:
     """Run a notebook headless with papermill.
 
     Args:
         notebook: Number, name or path.
         parameters: Values for its parameters.
         out: Where the executed copy goes; None takes <out_dir>/<name>.ipynb.
-        quiet: Do not show the notebook's own printing.
+        stdout: Where the notebook's own printing is shown, or None.
 
     Returns:
         The executed copy.
@@ -177,7 +177,7 @@ def run(notebook: Path | str, parameters: dict | None = None, out: Path | str | 
     try:
         papermill.execute_notebook(
             notebook, out, parameters, kernel_name="python3", cwd=ROOT, progress_bar=False, log_output=False,
-            stdout_file=None if quiet else sys.stdout, autosave_cell_every=30,
+            stdout_file=stdout, autosave_cell_every=30, extra_arguments=["--log-level=ERROR"],
         )  # fmt: skip
     except papermill.PapermillExecutionError as error:
         raise RuntimeError(
@@ -216,7 +216,7 @@ def refresh(names: list[str]) -> None:
     """Run notebooks with their defaults and keep the outputs in notebooks/, without times, paths or widget state."""
     for notebook in [find(name) for name in names] or sorted(NOTEBOOKS.glob("*.ipynb")):
         print(f"== {notebook.name}", flush=True)
-        executed = json.loads(run(notebook, quiet=True).read_text(encoding="utf-8"))
+        executed = json.loads(run(notebook, stdout=None).read_text(encoding="utf-8"))
         executed["cells"] = [
             cell for cell in executed["cells"] if "injected-parameters" not in cell["metadata"].get("tags", [])
         ]

@@ -89,7 +89,13 @@ def solved_in_group(by_policy: dict[str, list[list[float]]], title: str, axes=No
     for p, ((name, groups), colour) in enumerate(zip(by_policy.items(), [GREY, BLUE, ORANGE, GREEN])):
         size = max(len(group) for group in groups)
         counts = [sum(sum(group) == c for group in groups) / len(groups) for c in range(size + 1)]
-        axes.bar([c + width * (p - (len(by_policy) - 1) / 2) for c in range(size + 1)], counts, width, color=colour, label=name)
+        axes.bar(
+            [c + width * (p - (len(by_policy) - 1) / 2) for c in range(size + 1)],
+            counts,
+            width,
+            color=colour,
+            label=name,
+        )
     axes.set_ylim(0, 1.05)
     axes.set_xlabel("right answers in a group")
     axes.set_ylabel("share of the groups")

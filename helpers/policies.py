@@ -6,8 +6,9 @@ model called tools, and `finish_reason`: "stop", or "length" when the token limi
 
 import json
 import re
-from random import Random
+from hashlib import sha256
 from pathlib import Path
+from random import Random
 
 from helpers.tiny_policy import PATH as TINY
 
@@ -68,6 +69,14 @@ class LocalPolicy:
 
     def __init__(self, model, tokenizer, batch_size: int = 256):
         self.model, self.tokenizer, self.batch_size = model, tokenizer, batch_size
+
+    @property
+    def fingerprint(self) -> str:
+        """Eight hex digits that change when the weights do: from the start of each tensor, so that it is quick."""
+        digest = sha256()
+        for name, weight in self.model.state_dict().items():
+            digest.update(name.encode() + weight.flatten()[:256].float().cpu().numpy().tobytes())
+        return digest.hexdigest()[:8]
 
     def generate(
         self,

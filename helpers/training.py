@@ -57,7 +57,9 @@ def settings(hardware: str = "auto", **overrides) -> SimpleNamespace:
     for name, value in overrides.items():
         if name not in profile:
             near = difflib.get_close_matches(name, profile, 1)
-            raise ValueError(f"no setting {name!r}; " + (f"did you mean {near[0]}?" if near else f"know {list(profile)}"))
+            raise ValueError(
+                f"no setting {name!r}; " + (f"did you mean {near[0]}?" if near else f"know {list(profile)}")
+            )
         wanted = type(profile[name])
         if value is None or name == "gradient_checkpointing":
             continue
@@ -80,7 +82,9 @@ def _detect() -> str:
     gpu = torch.cuda.get_device_properties(0)
     named = next((name for name in ("h200", "h100", "a100", "l4", "t4") if name in gpu.name.lower()), None)
     size = gpu.total_memory / 2**30
-    return named or ("h200" if size > 120 else "h100" if size > 70 else "a100" if size > 38 else "l4" if size > 20 else "t4")
+    return named or (
+        "h200" if size > 120 else "h100" if size > 70 else "a100" if size > 38 else "l4" if size > 20 else "t4"
+    )
 
 
 def torch_dtype(name: str):

@@ -163,7 +163,9 @@ def pass_at_1(model, tokenizer, name: str, knobs: dict, temperature: float, n: i
 
     module = load(name)
     rows = module.make_rows(n, 0, "validation", **knobs)
-    replies = LocalPolicy(model, tokenizer).generate([row["prompt"] for row in rows], max_tokens=64, temperature=temperature)
+    replies = LocalPolicy(model, tokenizer).generate(
+        [row["prompt"] for row in rows], max_tokens=64, temperature=temperature
+    )
     return sum(module.score(reply["content"], row).reward for reply, row in zip(replies, rows)) / n
 
 
@@ -206,7 +208,10 @@ def build(out: Path, seed: int, examples: int, batch_size: int, max_minutes: flo
             sampled, greedy = (pass_at_1(average.module, tokenizer, name, knobs, t) for t in (1.0, 0.0))
             minutes = (time.perf_counter() - start) / 60
             history.append({"step": step, "loss": round(loss.item(), 4), "sampled": sampled, "greedy": greedy})
-            print(f"step {step:5}  loss {loss.item():.3f}  pass@1 {sampled:.3f}, greedy {greedy:.3f}  {minutes:.1f} min", flush=True)
+            print(
+                f"step {step:5}  loss {loss.item():.3f}  pass@1 {sampled:.3f}, greedy {greedy:.3f}  {minutes:.1f} min",
+                flush=True,
+            )
             if sampled >= target or minutes > max_minutes:
                 break
 

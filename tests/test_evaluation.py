@@ -1,0 +1,180 @@
+"""Statistics against brute force and published values; verdicts on rewards that deserve them."""
+
+import itertools
+import json
+import random
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from envs import load
+from helpers import evaluation
+from helpers.policies import OraclePolicy, RandomPolicy
+from helpers.rollouts import rollout
+
+sudoku = load("sudoku")
+
+
+def episodes(rewards: dict[str, list], reason="wrong cell: x"):
+    return [
+        {"task_id": t, "sample": s, "reward": r, "reason": "solved" if r == 1 else reason, "finish_reason": "stop",
+         "messages": [{"role": "assistant", "content": f"{t} {s}"}]}
+        for t, group in rewards.items() for s, r in enumerate(group)
+    ]  # fmt: skip
+
+
+@given(st.integers(1, 9).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(1, n))))
+def test_pass_at_k_equals_counting_all_subsets(case):
+    n, c, k = case
+    subsets = list(itertools.combinations([1] * c + [0] * (n - c), k))
+    assert evaluation.pass_at_k(n, c, k) == pytest.approx(sum(any(s) for s in subsets) / len(subsets))
+
+
+@pytest.mark.parametrize("case", [(4, 5, 1), (4, 1, 5), (4, -1, 1), (0, 0, 1), (4, 1, 0)])
+def test_pass_at_k_refuses_nonsense(case):
+    with pytest.raises(ValueError, match="pass@k needs"):
+        evaluation.pass_at_k(*case)
+
+
+@pytest.mark.parametrize(  # Newcombe (1998), table I, method 3
+    "c, n, low, high", [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)]
+)
+def test_wilson_gives_the_published_intervals(c, n, low, high):
+    assert evaluation.wilson(c, n) == pytest.approx((low, high), abs=1e-4)
+
+
+def test_bootstrap_covers_the_mean_about_as_often_as_it_says():
+    rng = random.Random(0)
+    hits = 0
+    for trial in range(200):
+        low, high = evaluation.bootstrap([rng.random() < 0.3 for _ in range(80)], seed=trial, resamples=500)
+        hits += low <= 0.3 <= high
+    assert 175 <= hits <= 199
+
+
+def test_summary_leaves_the_unjudged_out_and_counts_them():
+    result = evaluation.summary(episodes({"a": [1.0, None], "b": [0.0, 0.0], "c": [None, None]}))
+    assert result["pass_at_1"] == 0.5 and result["n"] == 2 and result["unjudged"] == 0.5
+    assert result["dead_groups"] == 1.0
+
+
+def test_failures_are_named_counted_and_mapped_to_a_capability():
+    found = episodes({"a": [1.0, 0.0]}) + episodes({"b": [0.0, None]}, "format: 5 rows")
+    kinds = {k["kind"]: k for k in evaluation.failures(found)}
+    assert kinds["format"]["count"] == 2 and kinds["wrong cell"]["share"] == 0.25
+    assert kinds["format"]["capability"] == "writes the answer in the asked form"
+
+
+def test_compare_finds_a_gain_names_tasks_and_is_silent_about_chance():
+    rng = random.Random(1)
+    old = {f"t{i}": [float(rng.random() < 0.3) for _ in range(4)] for i in range(120)}
+    same = {t: [float(rng.random() < 0.3) for _ in range(4)] for t in old}
+    better = {t: [float(rng.random() < 0.6) for _ in range(4)] for t in old}
+    gain = evaluation.compare(episodes(old), episodes(better))
+    assert gain["ci95"][0] > 0.15 and gain["p_value"] < 0.001 and len(gain["fixed"]) > len(gain["broken"])
+    none = evaluation.compare(episodes(old), episodes(same))
+    assert none["ci95"][0] < 0 < none["ci95"][1] and none["p_value"] > 0.05
+    for task in gain["fixed"]:
+        assert sum(old[task]) < 2 <= sum(better[task])
+
+
+def test_compare_refuses_different_tasks():
+    with pytest.raises(ValueError, match="same tasks"):
+        evaluation.compare(episodes({"a": [1.0]}), episodes({"b": [1.0]}))
+
+
+@settings(max_examples=30)
+@given(st.dictionaries(st.text("abc", min_size=1, max_size=2), st.lists(st.sampled_from([0.0, 1.0, None]), min_size=1, max_size=4), min_size=1))
+def test_a_comparison_with_itself_gains_nothing(rewards):
+    if any(r is not None for group in rewards.values() for r in group):
+        change = evaluation.compare(episodes(rewards), episodes(rewards))
+        assert change["gain"] == 0 and not change["fixed"] and not change["broken"] and change["p_value"] == 1
+
+
+# --- the reward profile ---
+
+
+def profile(module, weak=None, strong=None, n=40):
+    rows = sudoku.make_rows(n, seed=3, split="validation")
+    rng = random.Random(0)
+    half = {r["task_id"]: [float(rng.random() < 0.4) for _ in range(4)] for r in rows}
+    found = {
+        "random": weak or rollout(module, rows, RandomPolicy(module, rows), name="random", samples=4, quiet=True),
+        "model": _scripted(module, rows, half),
+        "oracle": strong or rollout(module, rows, OraclePolicy(module, rows), name="oracle", samples=4, quiet=True),
+    }
+    return evaluation.reward_profile(module, rows[:8], found, train="model")
+
+
+def _scripted(module, rows, rewards):
+    """Episodes that are right or wrong as told."""
+
+    class Policy:
+        def generate(self, conversations, tools=None, **_):
+            flat = iter([r for row in rows for r in rewards[row["task_id"]]])
+            gold = [module.answer(row) for row in rows for _ in rewards[row["task_id"]]]
+            return [
+                {"role": "assistant", "content": g if next(flat) else f"unsure {i}", "finish_reason": "stop"}
+                for i, g in enumerate(gold)
+            ]
+
+    return rollout(module, rows, Policy(), name="model", samples=4, quiet=True)
+
+
+def altered(score):
+    """The Sudoku environment with another verifier."""
+    return SimpleNamespace(make_rows=sudoku.make_rows, answer=sudoku.answer, ENV=sudoku.ENV, score=score)
+
+
+def test_a_sound_reward_gets_a_go():
+    result = profile(sudoku)
+    assert result["verdict"] == "go" and result["deterministic"] and set(result["stress"].values()) == {0.0}
+    assert 0 < result["latency_ms"]["median"] <= result["latency_ms"]["p99"]
+
+
+def test_a_verifier_that_pays_for_echoes_is_caught():
+    def score(completion, row):
+        verdict = sudoku.score(completion, row)
+        return verdict._replace(reward=1.0) if row["prompt"][-1]["content"] in str(completion) else verdict
+
+    result = profile(altered(score))
+    assert result["verdict"] == "recalibrate" and any("echo of the prompt" in r for r in result["reasons"])
+
+
+def test_a_verifier_that_rolls_dice_is_caught():
+    rng = random.Random(0)
+
+    def score(completion, row):
+        return sudoku.score(completion, row)._replace(reward=float(rng.random() < 0.5))
+
+    assert any("two rewards" in r for r in profile(altered(score))["reasons"])
+
+
+def test_a_reward_that_does_not_tell_strong_from_weak_is_caught():
+    def score(completion, row):
+        text = completion if isinstance(completion, str) else completion[-1].get("content") or ""
+        return sudoku.score(completion, row)._replace(reward=float(len(text) > 20 and text[0].isdigit()))
+
+    result = profile(altered(score))
+    assert result["verdict"] == "recalibrate" and any("does not clearly beat" in r for r in result["reasons"])
+
+
+def test_a_policy_without_variance_is_sent_back():
+    rows = sudoku.make_rows(30, split="validation")
+    found = {
+        "random": rollout(sudoku, rows, RandomPolicy(sudoku, rows), name="random", samples=4, quiet=True),
+        "model": _scripted(sudoku, rows, {r["task_id"]: [float(i % 2)] * 4 for i, r in enumerate(rows)}),
+        "oracle": rollout(sudoku, rows, OraclePolicy(sudoku, rows), name="oracle", samples=4, quiet=True),
+    }
+    reasons = evaluation.reward_profile(sudoku, rows[:8], found, train="model")["reasons"]
+    assert any("one reward only" in r for r in reasons) and any("nothing to select from" in r for r in reasons)
+
+
+def test_the_stress_set_holds_a_wrong_answer_for_every_row():
+    rows = sudoku.make_rows(20)
+    for name, completions in evaluation.stress_set(sudoku, rows).items():
+        assert len(completions) == 20
+        for completion, row in zip(completions, rows):
+            assert sudoku.score(completion, row).reward == 0.0, (name, json.loads(row["task"]))
