@@ -79,7 +79,7 @@ def groups(rollouts: list[dict]) -> dict[str, list[float]]:
 # --- one policy ------------------------------------------------------------------------------------------
 
 
-def summary(rollouts: list[dict], ks: tuple[int, ...] = (1, 4)) -> dict:
+def summary(rollouts: list[dict], ks: tuple[int, ...] = (1, 2, 4, 8)) -> dict:
     """How well a policy did.
 
     Args:
@@ -89,7 +89,7 @@ def summary(rollouts: list[dict], ks: tuple[int, ...] = (1, 4)) -> dict:
     Returns:
         `n` tasks, `samples` a task, `pass_at_1` with `ci95` (bootstrap over tasks), `pass_at_k` for each k,
         `dead_groups` (share of tasks whose samples all got the same reward), `variety` (mean share of different
-        completions in a group), `truncated` and `unjudged` (shares of episodes), `tokens` left to the trainer.
+        completions in a group), `truncated` and `unjudged` (shares of episodes).
     """
     by_task = {task: rewards for task, rewards in groups(rollouts).items() if rewards}
     if not by_task:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#E69F00", "#009E73", "#8c8c8c"  # Okabe and Ito: safe for colour-blind readers
+PALETTE = (BLUE, ORANGE, GREEN, GREY)
 
 
 def _axes(axes=None, width: float = 7, height: float = 3.4):
@@ -28,7 +29,7 @@ def bars(shares: dict[str, tuple[float, tuple[float, float]]], ylabel: str, titl
     """Bars with intervals.
 
     Args:
-        shares: name: (value, (low, high)), each between 0 and 1.
+        shares: name: (value, (low, high)), each between 0 and 1. Names with the same last line share a colour.
         ylabel: What a bar measures.
         title: With n and seed.
         axes: Axes to draw on; None makes a figure.
@@ -40,8 +41,9 @@ def bars(shares: dict[str, tuple[float, tuple[float, float]]], ylabel: str, titl
         [max(0, v - shares[n][1][0]) for v, n in zip(values, names)],
         [max(0, shares[n][1][1] - v) for v, n in zip(values, names)],
     ]
-    colours = [BLUE, ORANGE, GREEN, GREY] * (len(names) // 4 + 1)
-    axes.bar(names, values, yerr=spread, color=colours[: len(names)], width=0.6, capsize=4, ecolor="#444444")
+    kinds = list(dict.fromkeys(name.split("\n")[-1] for name in names))
+    colours = [PALETTE[kinds.index(name.split("\n")[-1]) % 4] for name in names]
+    axes.bar(names, values, yerr=spread, color=colours, width=0.6, capsize=4, ecolor="#444444")
     for x, (value, name) in enumerate(zip(values, names)):
         axes.text(x, shares[name][1][1] + 0.02, f"{value:.2f}", ha="center", va="bottom", fontsize=10)
     axes.set_ylim(0, 1.1)
@@ -69,7 +71,7 @@ def failure_bars(kinds: list[dict], title: str, axes=None):
 def pass_at_k(curves: dict[str, dict[int, float]], title: str, axes=None):
     """pass@k against k, a line for each policy: {name: {k: value}}."""
     axes = _axes(axes)
-    for (name, curve), colour in zip(curves.items(), [BLUE, ORANGE, GREEN, GREY]):
+    for (name, curve), colour in zip(curves.items(), PALETTE):
         axes.plot(list(curve), list(curve.values()), marker="o", color=colour, label=name)
     axes.set_xticks(sorted({k for curve in curves.values() for k in curve}))
     axes.set_ylim(0, 1.05)
@@ -86,7 +88,7 @@ def solved_in_group(by_policy: dict[str, list[list[float]]], title: str, axes=No
     Groups at the two ends have nothing to select from; those between them are what training learns from."""
     axes = _axes(axes)
     width = 0.8 / len(by_policy)
-    for p, ((name, groups), colour) in enumerate(zip(by_policy.items(), [GREY, BLUE, ORANGE, GREEN])):
+    for p, ((name, groups), colour) in enumerate(zip(by_policy.items(), PALETTE)):
         size = max(len(group) for group in groups)
         counts = [sum(sum(group) == c for group in groups) / len(groups) for c in range(size + 1)]
         axes.bar(
@@ -125,8 +127,8 @@ def training(rows: list[dict], title: str):
             steps, values = zip(*points)
             axes.plot(steps, values, color=colour, linewidth=0.8, alpha=0.45)
             axes.plot(steps, _smooth(values), color=colour, linewidth=2)
+            axes.set_ylim(0, max(values) * 1.08 or 1)
         axes.set_ylabel(label)
-        axes.set_ylim(bottom=0)
     for axes in grid[1]:
         axes.set_xlabel("step")
     figure.suptitle(title, fontsize=10, x=0.01, ha="left")
@@ -136,12 +138,13 @@ def training(rows: list[dict], title: str):
 def curves(runs: dict[str, list[dict]], key: str, ylabel: str, title: str, axes=None):
     """One quantity of several runs over the steps: {name: entries of `training.recorder`}."""
     axes = _axes(axes)
-    for (name, rows), colour in zip(runs.items(), [BLUE, ORANGE, GREEN, GREY]):
+    for (name, rows), colour in zip(runs.items(), PALETTE):
         points = [(row["step"], row[key]) for row in rows if key in row]
         if points:
             steps, values = zip(*points)
             axes.plot(steps, _smooth(values), color=colour, linewidth=2, label=name)
-    axes.set_ylim(bottom=0)
+    axes.margins(y=0.1)
+    axes.set_ylim(0, axes.get_ylim()[1])
     axes.set_xlabel("step")
     axes.set_ylabel(ylabel)
     axes.legend(frameon=False)

@@ -175,11 +175,12 @@ def _episode(module, row: dict, sample: int, messages: list[dict], seconds: floa
 
 
 class Progress:
-    """Says how far a long loop is and how long it still takes, in at most five lines."""
+    """Says how far a long loop is and how long it still takes, in at most five lines; a quick one gets one line."""
 
     def __init__(self, what: str, total: int, start: int = 0, quiet: bool = False):
         self.what, self.total, self.at, self.first, self.quiet = what, total, start, start, quiet
         self._began, self._next = time.perf_counter(), 0.2
+        self._spoke = self._began
         if start and not quiet:
             print(f"{what}: {start} of {total} were there already")
 
@@ -187,10 +188,11 @@ class Progress:
         """Count `n` more; print a line at each fifth of the way."""
         self.at += n
         share = self.at / self.total
-        if self.quiet or share < self._next:
+        now = time.perf_counter()
+        if self.quiet or share < self._next or (share < 1 and now - self._spoke < 3):
             return
         self._next = int(share * 5 + 1e-9) / 5 + 0.2
-        spent = time.perf_counter() - self._began
+        self._spoke, spent = now, now - self._began
         left = spent / (self.at - self.first) * (self.total - self.at)
         ending = f"about {left:.0f} s left" if self.at < self.total else "done"
         print(f"{self.what}: {self.at} of {self.total}, {spent:.0f} s, {ending}", flush=True)

@@ -164,9 +164,18 @@ rollout(sudoku, rows, Slow(sudoku, rows), name="slow", samples=2, at_once=2, out
     assert len(counts) == 120 and set(counts.values()) == {1}
 
 
-def test_progress_says_little_and_how_long(capsys):
+def test_progress_says_little_and_how_long(capsys, monkeypatch):
+    clock = iter(range(0, 100_000, 2))
+    monkeypatch.setattr(rollouts.time, "perf_counter", lambda: next(clock))
     progress = rollouts.Progress("work", 300)
     for _ in range(300):
         progress.step()
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 5 and "left" in lines[0] and lines[-1].endswith("done")
+
+
+def test_progress_of_a_quick_loop_is_one_line(capsys):
+    progress = rollouts.Progress("work", 300)
+    for _ in range(300):
+        progress.step()
+    assert len(capsys.readouterr().out.splitlines()) == 1

@@ -75,8 +75,8 @@ def conversations(n: int, seed: int) -> list[dict]:
 
 def make_tokenizer(examples: list[dict], vocab_size: int = 1024):
     """Byte-level BPE with the pre-tokenizer of the Qwen2 family, which AutoTokenizer rebuilds on loading."""
-    from tokenizers.trainers import BpeTrainer
     from tokenizers.pre_tokenizers import ByteLevel
+    from tokenizers.trainers import BpeTrainer
     from transformers import AddedToken, Qwen2Tokenizer
 
     blank = Qwen2Tokenizer()
