@@ -133,7 +133,8 @@ def _report(summary: dict, results: dict, folders: dict) -> str:
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>RLVR Workbook: {html.escape(summary["environment"])}</title>
 <style>
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; color: #1a1a1a; background: #fff }}
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem }}
+body {{ color: #1a1a1a; background: #fff }}
 h1 {{ font-size: 1.6rem }} h2 {{ font-size: 1.2rem; margin-top: 2.2rem }}
 figure {{ margin: 1rem 0 }} img {{ max-width: 100% }} figcaption {{ color: #555; font-size: .9rem }}
 table {{ border-collapse: collapse; font-size: .9rem; display: block; overflow-x: auto }}
@@ -143,9 +144,10 @@ th, td {{ text-align: left; padding: .25rem .8rem .25rem 0; border-bottom: 1px s
 <h1>A small policy learns {html.escape(summary["environment"])} from verdicts</h1>
 <p class="big">Held-out pass@1: <b>{share(summary["before"])}</b> before, {share(summary["after_sft"])} after the SFT
 warm-up, <b>{share(summary["after"])}</b> after GRPO.</p>
-<p class="small">Sampled at temperature 1, n={summary["n"]} tasks whose solutions were in no training, 95 % intervals over
-tasks, seed {summary["seed"]}. GRPO took {summary["grpo_s"]:.0f} s, everything {summary["wall_s"]:.0f} s on a CPU. The
-embedded policy is a small model that ships with the repository so that this runs anywhere; nothing claims that it is good.</p>
+<p class="small">Sampled at temperature 1, n={summary["n"]} tasks whose solutions were in no training, 95 % intervals
+over tasks, seed {summary["seed"]}. GRPO took {summary["grpo_s"]:.0f} s, everything {summary["wall_s"]:.0f} s on a CPU.
+The embedded policy is a small model that ships with the repository so that this runs anywhere; nothing claims that it is
+good.</p>
 {picture("05", "training", "The learning curve: reward, its spread, answer length and dead groups, step by step.")}
 {picture("06", "steps", "What SFT and GRPO each added, on held-out tasks.")}
 <h2>1. Benchmark: where it failed before</h2>

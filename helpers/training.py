@@ -1,4 +1,4 @@
-"""What the training notebooks share around FastLanguageModel, SFTTrainer and GRPOTrainer: sizes, rows, records, proof."""
+"""What the training notebooks share around Unsloth and TRL: sizes, rows, records, and proof that it worked."""
 
 import difflib
 import json
@@ -25,7 +25,7 @@ PROFILES = {
         "model": "tiny", "dtype": "float32", "max_seq_length": 512, "max_tokens": 48,
         "gradient_checkpointing": False, "optim": "adamw_torch",
         "sft_steps": 12, "sft_batch_size": 64, "sft_learning_rate": 1e-3,
-        "grpo_steps": 150, "grpo_learning_rate": 1e-3,
+        "grpo_steps": 200, "grpo_learning_rate": 1e-3,
     },
     "t4": _GPU | {"dtype": "float16", "load_in_4bit": True, "prompts_per_step": 4, "max_tokens": 256},
     "l4": _GPU | {"load_in_4bit": True},
@@ -188,7 +188,8 @@ def answers_in_new_process(base: str, adapter: Path | str | None, rows: list[dic
     job["prompts"] = [row["prompt"] for row in rows]
     done = subprocess.run(
         [sys.executable, "-m", "helpers.training"],
-        input=json.dumps(job), capture_output=True, text=True, encoding="utf-8", cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)},
+        input=json.dumps(job), capture_output=True, text=True, encoding="utf-8",
+        cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     if done.returncode:
         raise RuntimeError(f"loading {base} with {adapter} in a new process failed:\n{done.stderr[-2000:]}")

@@ -68,17 +68,24 @@ def test_failures_are_named_counted_and_mapped_to_a_capability():
     assert kinds["format"]["capability"] == "writes the answer in the asked form"
 
 
-def test_compare_finds_a_gain_names_tasks_and_is_silent_about_chance():
-    rng = random.Random(1)
-    old = {f"t{i}": [float(rng.random() < 0.3) for _ in range(4)] for i in range(120)}
-    same = {t: [float(rng.random() < 0.3) for _ in range(4)] for t in old}
-    better = {t: [float(rng.random() < 0.6) for _ in range(4)] for t in old}
+def drawn(rng, share):
+    return {f"t{i}": [float(rng.random() < share) for _ in range(4)] for i in range(120)}
+
+
+def test_compare_finds_a_gain_and_names_the_tasks():
+    rng = random.Random(0)
+    old, better = drawn(rng, 0.3), drawn(rng, 0.6)
     gain = evaluation.compare(episodes(old), episodes(better))
     assert gain["ci95"][0] > 0.15 and gain["p_value"] < 0.001 and len(gain["fixed"]) > len(gain["broken"])
-    none = evaluation.compare(episodes(old), episodes(same))
-    assert abs(none["gain"]) < 0.08 and none["p_value"] > 0.01
     for task in gain["fixed"]:
         assert sum(old[task]) < 2 <= sum(better[task])
+
+
+def test_compare_calls_chance_a_gain_no_more_often_than_it_says():
+    rng = random.Random(0)
+    found = [evaluation.compare(episodes(drawn(rng, 0.3)), episodes(drawn(rng, 0.3)), seed) for seed in range(40)]
+    assert sum(change["p_value"] < 0.05 for change in found) <= 6
+    assert sum(not change["ci95"][0] <= 0 <= change["ci95"][1] for change in found) <= 6
 
 
 def test_compare_refuses_different_tasks():

@@ -113,7 +113,7 @@ def test_a_file_of_other_settings_is_refused(tmp_path):
     rows, out = sudoku.make_rows(3), tmp_path / "r.jsonl"
     policy = OraclePolicy(sudoku, rows)
     rollout(sudoku, rows, policy, name="oracle", out=out, quiet=True)
-    with pytest.raises(ValueError, match="temperature=1.0, this run has 0.5"):
+    with pytest.raises(ValueError, match=r"temperature=1\.0, this run has 0\.5"):
         rollout(sudoku, rows, policy, name="oracle", out=out, temperature=0.5, quiet=True)
 
 

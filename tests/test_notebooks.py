@@ -1,0 +1,228 @@
+"""Notebooks: rules that keep them readable, real headless runs, and errors that say what to do."""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from helpers import notebook
+
+ROOT = Path(__file__).resolve().parents[1]
+PATHS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+SMALL = {"hardware": "cpu", "eval_rows": 16, "model": "tiny"}
+
+
+def cells(path, kind=None):
+    return [c for c in json.loads(path.read_text(encoding="utf-8"))["cells"] if kind in (None, c["cell_type"])]
+
+
+def source(cell):
+    return "".join(cell["source"])
+
+
+def tags(cell):
+    return cell["metadata"].get("tags", [])
+
+
+# --- rules ---
+
+
+@pytest.fixture(params=PATHS, ids=lambda p: p.stem)
+def path(request):
+    return request.param
+
+
+def test_names_and_opening_cells(path):
+    assert re.fullmatch(r"\d\d_[a-z_]+", path.stem)
+    title, _, parameters, _, setup = cells(path)[:5]
+    assert source(title).startswith("# ") and tags(parameters) == ["parameters"]
+    assert source(setup) == source(cells(PATHS[0])[4])
+    assert sum("parameters" in tags(c) for c in cells(path)) == 1
+
+
+def test_parameters_are_commented_literals(path):
+    code = source(next(c for c in cells(path) if "parameters" in tags(c)))
+    for line in code.split("\n"):
+        name, value, comment = re.fullmatch(r"(\w+) = (.+?)  # (.+)", line).groups()
+        ast.literal_eval(value)
+        assert comment and name != "token"
+    assert {"environment", "hardware", "seed", "out_dir"} <= set(notebook.parameters_of(path))
+
+
+def test_cells_are_few_short_and_introduced(path):
+    assert len(cells(path, "code")) <= 16
+    before = None
+    for cell in cells(path):
+        if cell["cell_type"] == "code":
+            assert before == "markdown", f"no sentence before: {source(cell)[:80]}"
+            limit = 12 if "parameters" not in tags(cell) else 15
+            lines = [line for line in source(cell).split("\n") if line.strip()]
+            assert len(lines) <= limit + 1, source(cell)
+            assert max(map(len, lines)) <= 120
+            ast.parse(source(cell))
+            assert not re.search(r"^\s*[%!]|input\(|matplotlib\.use", source(cell), re.M)
+        before = cell["cell_type"]
+
+
+def test_outputs_are_committed_clean_and_without_paths(path):
+    text = path.read_text(encoding="utf-8")
+    assert str(ROOT) not in text and "/root/" not in text and "/home/" not in text
+    saved = json.loads(text)
+    assert "widgets" not in saved["metadata"] and "papermill" not in saved["metadata"]
+    assert saved["metadata"]["kernelspec"]["name"] == "python3"
+    for cell in cells(path, "code"):
+        assert cell["execution_count"], f"never run: {source(cell)[:60]}"
+        assert "injected-parameters" not in tags(cell)
+        for output in cell["outputs"]:
+            assert output["output_type"] != "error" and output.get("name") != "stderr"
+        if "nbval-check-output" in tags(cell):
+            assert cell["outputs"]
+    assert any("image/png" in o.get("data", {}) for c in cells(path, "code") for o in c["outputs"])
+    assert len(text) < 1_500_000
+
+
+# --- wrong parameters ---
+
+
+@pytest.mark.parametrize(
+    "given, says",
+    [
+        ({"step": 9}, "no parameter 'step'; did you mean 'steps'"),
+        ({"enviroment": "sudoku"}, "did you mean 'environment'"),
+        ({"hardware": 3}, "hardware must be of type str"),
+        ({"contrast": "False"}, "contrast must be of type bool"),
+        ({"seed": True}, "seed must be of type int"),
+    ],
+)
+def test_a_wrong_parameter_is_refused_before_anything_runs(given, says, tmp_path):
+    with pytest.raises(ValueError, match=says):
+        notebook.run("05", given, tmp_path / "out.ipynb")
+    assert not (tmp_path / "out.ipynb").exists()
+
+
+def made(tmp_path, *sources, tagged=True):
+    """A notebook of the given cells, the first tagged as parameters."""
+    built = [
+        {"cell_type": "code", "id": f"c{n}", "metadata": {"tags": ["parameters"]} if not n and tagged else {},
+         "source": text, "outputs": [], "execution_count": None} for n, text in enumerate(sources)
+    ]  # fmt: skip
+    path = tmp_path / "made.ipynb"
+    path.write_text(json.dumps({"cells": built, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    return path
+
+
+def test_a_notebook_without_a_parameters_cell_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="no cell tagged 'parameters'"):
+        notebook.run(made(tmp_path, "alpha = 1", tagged=False), {"alpha": 7})
+
+
+def test_secrets_are_refused_as_parameters(tmp_path):
+    with pytest.raises(ValueError, match="set it in the environment"):
+        notebook.run(made(tmp_path, "hf_token = ''"), {"hf_token": "hf_abc"})
+
+
+def test_parameters_arrive_and_types_are_kept(tmp_path):
+    path = made(tmp_path, "alpha = 1\nbeta = 0.5\nwhere = 'x'\nsize = None", "print(alpha + beta, where, size)")
+    done = notebook.run(path, {"alpha": 7, "beta": 2, "where": "C:\\new\\runs", "size": 4}, tmp_path / "deep" / "o.ipynb")
+    assert "9 C:\\new\\runs 4" in json.dumps(json.loads(done.read_text())["cells"]).replace("\\\\", "\\")
+
+
+def test_a_failing_cell_fails_the_run_and_names_the_file(tmp_path):
+    path = made(tmp_path, "alpha = 1", "print('so far')", "1 / 0", "print('never')")
+    with pytest.raises(RuntimeError, match=r"ZeroDivisionError[\s\S]*out\.ipynb"):
+        notebook.run(path, {}, tmp_path / "out.ipynb")
+    saved = (tmp_path / "out.ipynb").read_text()
+    assert "so far" in saved and "never\\n" not in saved
+
+
+def test_a_killed_kernel_is_told_from_a_finished_run(tmp_path):
+    kill = "import os, signal\nprint('dying', flush=True)\nos.kill(os.getpid(), signal.SIGKILL)"
+    path = made(tmp_path, "alpha = 1", "print('so far')", kill, "print('never')")
+    with pytest.raises(RuntimeError, match="the kernel died"):
+        notebook.run(path, {}, tmp_path / "out.ipynb")
+    saved = json.loads((tmp_path / "out.ipynb").read_text())["cells"]
+    assert "kernel died" in source(saved[0])
+    status = [c["metadata"].get("papermill", {}).get("status") for c in saved if c["cell_type"] == "code"]
+    assert status[-2:] == ["failed", "pending"] and "completed" in status
+
+
+def test_the_command_line_says_what_is_wrong():
+    done = subprocess.run(
+        [sys.executable, "-m", "helpers.notebook", "run", "05", "stepz=3"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 1 and "did you mean 'steps'" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_an_unknown_notebook_lists_the_known_ones():
+    with pytest.raises(ValueError, match="there are 00_quickstart"):
+        notebook.find("42")
+
+
+# --- running ---
+
+
+@pytest.fixture(scope="module")
+def road(tmp_path_factory):
+    """Folders of one small run of each notebook, in order, each fed by those before it."""
+    out = tmp_path_factory.mktemp("road")
+    folders = {path.stem[:2]: out / path.stem for path in PATHS}
+    small = {
+        "00": SMALL | {"steps": 2},
+        "01": SMALL | {"samples": 2, "difficulties": "easy,medium"},
+        "02": SMALL | {"group_size": 4},
+        "04": SMALL | {"steps": 2},
+        "05": SMALL | {"steps": 3, "prompts_per_step": 2, "model": str(folders["04"] / "model")},
+        "06": {"hardware": "cpu", "eval_rows": 16, "difficulties": "easy", "base": "tiny",
+               "warmup": str(folders["04"] / "model"), "trained": str(folders["05"] / "model")},
+    }  # fmt: skip
+    for number, parameters in small.items():
+        notebook.run(number, parameters | {"out_dir": str(folders[number])}, stdout=None)
+    return folders
+
+
+@pytest.mark.parametrize("number", [p.stem[:2] for p in PATHS])
+def test_each_notebook_runs_headless_and_leaves_its_result(road, number):
+    result = json.loads((road[number] / "result.json").read_text())
+    assert result["environment"] == "sudoku" and result["versions"]["trl"]
+    pictures = list(road[number].glob("*.png"))
+    assert pictures and all(picture.stat().st_size > 5000 for picture in pictures)
+
+
+def test_training_leaves_a_history_an_adapter_and_a_model(road):
+    history = [json.loads(line) for line in (road["05"] / "history.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in history] == [1, 2, 3] and {"reward", "entropy"} <= set(history[0])
+    assert (road["05"] / "adapter" / "adapter_config.json").is_file()
+    assert (road["05"] / "model" / "model.safetensors").is_file()
+
+
+def test_benchmark_episodes_are_on_disk_and_a_second_run_adds_none(road):
+    files = {path: path.read_text() for path in road["01"].glob("*.jsonl")}
+    assert len(files) == 2 and all(text.count("\n") == 32 for text in files.values())
+    notebook.run(
+        "01", SMALL | {"samples": 2, "difficulties": "easy,medium", "out_dir": str(road["01"])}, stdout=None
+    )
+    assert {path: path.read_text() for path in road["01"].glob("*.jsonl")} == files
+
+
+def test_a_notebook_runs_from_any_directory(tmp_path):
+    code = "\n".join(source(c) for c in cells(PATHS[0], "code")[1:2]) + "\nimport envs; print(envs.load('sudoku').BOX)"
+    for cwd, extra in ((ROOT / "notebooks", {}), (ROOT, {}), (tmp_path, {"RLVR_WORKBOOK_HOME": str(ROOT)})):
+        environment = {"PATH": "/usr/bin:/bin"} | extra
+        done = subprocess.run([sys.executable, "-c", code], cwd=cwd, env=environment, capture_output=True, text=True)
+        assert "(2, 2)" in done.stdout, done.stderr
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env={"PATH": "/usr/bin"}, capture_output=True, text=True)
+    assert "set RLVR_WORKBOOK_HOME" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["01_benchmark", "02_reward_profile", "04_sft_warmup"])
+def test_deterministic_cells_still_print_what_is_committed(name):
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "--nbval-lax", "--nbval-current-env", "-q", "-p", "no:cacheprovider",
+         f"notebooks/{name}.ipynb"],
+        cwd=ROOT, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:]

