@@ -122,6 +122,8 @@ def _report(summary: dict, results: dict, folders: dict) -> str:
         [c["tasks"], c["n"], f"{c['before']:.3f}", f"{c['after']:.3f}", f"{c['gain']:+.3f}", c["interval"], c["fixed"],
          c["broken"]] for c in results["06"]["changes"]
     ]  # fmt: skip
+    greedy = [["model", "sampled pass@1", "pass@samples", "greedy"]]
+    greedy += [[g["model"], *(f"{g[k]:.3f}" for k in ("sampled", "best", "greedy"))] for g in results["06"]["greedy"]]
     profile = results["02"]["profile"]
     doubts = "".join(f"<li>{html.escape(reason)}" for reason in profile["reasons"])
     stress = [["undeserving answer", "mean reward"]] + [
@@ -146,8 +148,8 @@ th, td {{ text-align: left; padding: .25rem .8rem .25rem 0; border-bottom: 1px s
 warm-up, <b>{share(summary["after"])}</b> after GRPO.</p>
 <p class="small">Sampled at temperature 1, n={summary["n"]} tasks whose solutions were in no training, 95 % intervals
 over tasks, seed {summary["seed"]}. GRPO took {summary["grpo_s"]:.0f} s, everything {summary["wall_s"]:.0f} s on a CPU.
-The embedded policy is a small model that ships with the repository so that this runs anywhere; nothing claims that it is
-good.</p>
+The embedded policy is a small model that ships with the repository so that this runs anywhere; nothing claims that it
+is good.</p>
 {picture("05", "training", "The learning curve: reward, its spread, answer length and dead groups, step by step.")}
 {picture("06", "steps", "What SFT and GRPO each added, on held-out tasks.")}
 <h2>1. Benchmark: where it failed before</h2>
@@ -165,6 +167,9 @@ good.</p>
 {picture("05", "contrast_entropy", "Entropy tells the two apart from the first step.")}
 <h2>5. Validation: what moved</h2>
 {rows(moved)}
+<p>Sampled answers show the policy when it explores, greedy ones what it holds most likely. Where the first rise towards
+the second, the policy became surer of what it already knew; where the second rise too, it learned something new.</p>
+{rows(greedy)}
 {picture("06", "levels", "Levels that were never trained on.")}
 <p class="small">Python {html.escape(born["python"])}, {html.escape(versions)}, commit {html.escape(born["commit"])},
 {html.escape(born["written"])}. The executed notebooks lie beside this page.</p>

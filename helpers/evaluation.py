@@ -234,8 +234,8 @@ def reward_profile(module, rows: list[dict], rollouts: dict[str, list[dict]], tr
 
     Returns:
         `policies` (a `summary` each, with the `rewards`), `stress` (mean reward of each kind of undeserving answer),
-        `deterministic`, `latency_ms` (median and p99 of one `score`), `verdict` ("go" or "recalibrate") and
-        `reasons`, a list of sentences, each naming what to change.
+        `deterministic`, `latency_ms` (median and p99 of one `score` of an answer that it has not seen), `verdict`
+        ("go" or "recalibrate") and `reasons`, a list of sentences, each naming what to change.
     """
     policies = {
         name: summary(episodes) | {"rewards": [e["reward"] for e in episodes]} for name, episodes in rollouts.items()
@@ -247,9 +247,10 @@ def reward_profile(module, rows: list[dict], rollouts: dict[str, list[dict]], tr
         same &= rewards == again
         stress[name] = _mean([r or 0.0 for r in rewards])
     for episodes in rollouts.values():
-        for episode in episodes[:200]:
+        same &= all(module.score(e["messages"], e).reward == e["reward"] for e in episodes[:200])
+        for episode, other in zip(episodes[:200], episodes[-200:]):  # pairs that no verifier can have seen before
             start = time.perf_counter()
-            same &= module.score(episode["messages"], episode).reward == episode["reward"]
+            module.score(episode["messages"], other)
             times.append(1000 * (time.perf_counter() - start))
     times.sort()
     profile = {

@@ -76,16 +76,19 @@ def table(rows: list[dict], columns: dict[str, str]):
 
 
 def show_rollouts(rollouts: list[dict], n: int = 3):
-    """The first `n` episodes as a table to read: prompt, answer, verdict. What a model wrote is escaped."""
+    """The first `n` episodes as a table to read: policy, prompt, answer, verdict. What a model wrote is escaped."""
     from IPython.display import HTML
 
-    cell = "style='white-space:pre-wrap;text-align:left;vertical-align:top;font-family:monospace'"
-    head = "".join(f"<th style='text-align:left'>{name}</th>" for name in ("prompt", "answer", "reward", "reason"))
+    style = "text-align:left;vertical-align:top;font-family:monospace;white-space:"
+    names = ("policy", "prompt", "answer", "reward", "reason")
     body = ""
     for episode in rollouts[:n]:
         said = "\n".join(_line(message) for message in episode["messages"])
-        cells = (episode["prompt"][-1]["content"], said, episode["reward"], episode["reason"])
-        body += "<tr>" + "".join(f"<td {cell}>{html.escape(str(c))}</td>" for c in cells) + "</tr>"
+        cells = (episode["policy"], episode["prompt"][-1]["content"], said, episode["reward"], episode["reason"])
+        wrap = "pre" if max(map(len, said.split("\n"))) < 80 else "pre-wrap"
+        wraps = ("normal", "pre-wrap", wrap, "normal", "pre-wrap")
+        body += "<tr>" + "".join(f"<td style='{style}{w}'>{html.escape(str(c))}</td>" for c, w in zip(cells, wraps))
+    head = "".join(f"<th style='text-align:left'>{name}</th>" for name in names)
     return HTML(f"<table><tr>{head}</tr>{body}</table>")
 
 
@@ -174,6 +177,7 @@ def run(notebook: Path | str, parameters: dict | None = None, out: Path | str | 
     check_parameters(notebook, parameters)
     out = Path(out) if out else folder(parameters.get("out_dir"), notebook.stem) / notebook.name
     out.parent.mkdir(parents=True, exist_ok=True)
+    os.environ.setdefault("TQDM_DISABLE", "1")  # the kernel inherits it: no progress bars in saved cells
     try:
         papermill.execute_notebook(
             notebook, out, parameters, kernel_name="python3", cwd=ROOT, progress_bar=False, log_output=False,

@@ -3,8 +3,7 @@
 import json
 
 import pytest
-
-torch = pytest.importorskip("torch")
+import torch
 
 from envs import load
 from helpers import training
@@ -119,7 +118,8 @@ def test_a_real_pretrained_model_comes_out_of_its_package():
 
     folder = model_path("smollm2")
     policy = LocalPolicy(AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder))
-    (reply,) = policy.generate([[{"role": "user", "content": "What is the capital of France?"}]], temperature=0, max_tokens=12)
+    question = [{"role": "user", "content": "What is the capital of France?"}]
+    (reply,) = policy.generate([question], temperature=0, max_tokens=12)
     assert "Paris" in reply["content"]
 
 
