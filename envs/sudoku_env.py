@@ -21,7 +21,6 @@ import random
 import re
 import unicodedata
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import cache, lru_cache
 from hashlib import sha256
 from itertools import compress
@@ -529,13 +528,26 @@ def _replay(calls: tuple, text: str, task: str | None) -> Verdict:
     env = SudokuEnv()
     env.reset(prompt=True, task=task)
     calls = calls or parse(text, {"task": task or _SMALL})
+    accepted, refusal = 0, ""
     for name, arguments in calls:
-        if name in ("place", "submit"):
-            with suppress(ValueError, TypeError):  # a refused call changes nothing, live as here
-                getattr(env, name)(**arguments)
+        try:
+            if name not in ("place", "submit"):
+                raise ValueError(f"there is no tool {name!r:.40}; the tools are place and submit")
+            getattr(env, name)(**arguments)
+            accepted += 1
+        except (ValueError, TypeError) as error:  # a refused call changes nothing, live as here
+            refusal = refusal or str(error)
     reward = env.get_reward()
-    reason = env._why() if calls else _read_answer(text, env._size)[1]
+    if not calls:
+        reason = _read_answer(text, env._size)[1]
+    elif accepted:
+        reason = env._why()
+    else:  # what `submit` refuses names its own kind
+        reason = refusal if refusal.startswith(_KINDS) else f"tool fault: {refusal}"
     return Verdict(reward, reason, env.metrics)
+
+
+_KINDS = ("no answer: ", "format: ", "incomplete: ", "several answers: ")
 
 
 _remembered = lru_cache(maxsize=4096)(_replay)  # a policy says the same thing again and again in a group

@@ -1060,3 +1060,21 @@ def test_one_file_works_alone(tmp_path):
     )
     done = subprocess.run([sys.executable, "-I", "-S", "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout.startswith("fine"), done.stderr
+
+
+@pytest.mark.parametrize(
+    "calls, kind",
+    [
+        ([("place", {"row": 9, "column": 1, "value": 1})], "tool fault: row must be"),
+        ([("place", {"row": 1})], "tool fault: "),
+        ([("solve", {})], "tool fault: there is no tool 'solve'"),
+        ([("submit", {"grid": "1 2 3 4"})], "no answer: "),
+        ([("submit", {"grid": 5})], "tool fault: grid must be text"),
+        ([("place", {"row": 1, "column": 2, "value": 2})], "incomplete: "),
+    ],
+)
+def test_reason_of_calls_that_lead_nowhere(calls, kind):
+    row = {"task": json.dumps({"puzzle": "1 _ 3 4\n3 4 1 2\n2 1 4 3\n4 3 2 _", "size": 4})}
+    made = [{"type": "function", "function": {"name": name, "arguments": given}} for name, given in calls]
+    verdict = sudoku_env.score([{"role": "assistant", "content": "", "tool_calls": made}], row)
+    assert verdict.reward == 0.0 and verdict.reason.startswith(kind), verdict
