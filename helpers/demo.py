@@ -12,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+from envs import load
 from helpers.notebook import ROOT, find, run, show_path
 
 # Notebook, what it does, seconds it took on two cores.
@@ -54,8 +55,10 @@ def demo(environment: str = "sudoku", seed: int = 0, out: Path | None = None) ->
         same `after_sft`, `gain` with its `ci95`, `grpo_s` and `wall_s`.
 
     Raises:
+        ValueError: there is no such environment.
         RuntimeError: a notebook failed.
     """
+    load(environment)  # an unknown name is refused before anything is removed
     out = out or ROOT / "runs" / "demo"
     shutil.rmtree(out, ignore_errors=True)
     folders = {number: out / find(number).stem for number, _, _ in STEPS}

@@ -63,7 +63,7 @@ def _commit() -> str:
 
 
 def table(rows: list[dict], columns: dict[str, str]):
-    """A table to show: one row a dict, numbers with three digits.
+    """A table to show: one row a dict, numbers with three digits, or more where they are tiny.
 
     Args:
         rows: The rows.
@@ -71,7 +71,12 @@ def table(rows: list[dict], columns: dict[str, str]):
     """
     import pandas
 
-    cells = [[f"{row[key]:.3f}" if isinstance(row[key], float) else row[key] for key in columns] for row in rows]
+    def text(value):
+        if not isinstance(value, float):
+            return value
+        return f"{value:.4f}" if 0 < abs(value) < 0.0005 else f"{value:.3f}"
+
+    cells = [[text(row[key]) for key in columns] for row in rows]
     return pandas.DataFrame(cells, columns=list(columns.values()), index=[""] * len(cells))
 
 

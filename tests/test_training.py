@@ -1,4 +1,4 @@
-"""Training with the real trainers: the reward reaches the model, tools are called, an adapter survives a new process."""
+"""Training with the real trainers: rewards reach the model, tools are called, an adapter survives a new process."""
 
 import json
 import subprocess
