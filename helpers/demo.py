@@ -127,6 +127,18 @@ def _report(summary: dict, results: dict, folders: dict) -> str:
     ]  # fmt: skip
     greedy = [["model", "sampled pass@1", "pass@samples", "greedy"]]
     greedy += [[g["model"], *(f"{g[k]:.3f}" for k in ("sampled", "best", "greedy"))] for g in results["06"]["greedy"]]
+    gains = [["warm-up", "n", "before GRPO", "after GRPO", "gain", "95 % interval"]]
+    gains += [
+        [
+            name,
+            g["n"],
+            f"{g['before']:.3f}",
+            f"{g['after']:.3f}",
+            f"{g['gain']:+.3f}",
+            "{:+.3f} to {:+.3f}".format(*g["ci95"]),
+        ]
+        for name, g in results["05"]["gains"].items()
+    ]
     profile = results["02"]["profile"]
     doubts = "".join(f"<li>{html.escape(reason)}" for reason in profile["reasons"])
     stress = [["undeserving answer", "mean reward"]] + [
@@ -166,7 +178,10 @@ is good.</p>
 <h2>3. SFT warm-up</h2>
 {picture("04", "pass_at_k", "More right answers among the samples: what GRPO can select from.")}
 <h2>4. GRPO</h2>
-{picture("05", "contrast_reward", "The setting that works beside one that does not.")}
+<p>The same GRPO after a short and after a long warm-up: the long one starts higher and then gains nothing more, since
+a policy that is sure of itself leaves nothing to select from.</p>
+{rows(gains)}
+{picture("05", "contrast_reward", "Reward in training: one run climbs, the other stays where its warm-up left it.")}
 {picture("05", "contrast_entropy", "Entropy tells the two apart from the first step.")}
 <h2>5. Validation: what moved</h2>
 {rows(moved)}
