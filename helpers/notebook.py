@@ -185,8 +185,8 @@ def run(notebook: Path | str, parameters: dict | None = None, out: Path | str | 
     os.environ.setdefault("TQDM_DISABLE", "1")  # the kernel inherits it: no progress bars in saved cells
     try:
         papermill.execute_notebook(
-            notebook, out, parameters, kernel_name="python3", cwd=ROOT, progress_bar=False, log_output=False,
-            stdout_file=stdout, autosave_cell_every=30, extra_arguments=["--log-level=ERROR"],
+            notebook, out, parameters, kernel_name="python3", language="python", cwd=ROOT, progress_bar=False,
+            log_output=False, stdout_file=stdout, autosave_cell_every=30, extra_arguments=["--log-level=ERROR"],
         )  # fmt: skip
     except papermill.PapermillExecutionError as error:
         raise RuntimeError(
@@ -205,9 +205,8 @@ def _mark_dead(out: Path) -> None:
     """papermill calls every cell completed when a kernel dies: say in the copy which one was running."""
     saved = json.loads(out.read_text(encoding="utf-8"))
     code = [c for c in saved["cells"] if c["cell_type"] == "code"]
-    ran = [c for c in code if c.get("execution_count")]
-    at = len(ran) if ran and ran[-1].get("metadata", {}).get("papermill", {}).get("duration") else len(ran) - 1
-    for n, cell in enumerate(code[max(at, 0) :]):
+    ran = sum(bool(c.get("execution_count")) for c in code)
+    for n, cell in enumerate(code[max(ran - 1, 0) :]):
         cell["metadata"].setdefault("papermill", {})["status"] = "pending" if n else "failed"
     banner = "**The kernel died** while this notebook ran; the results up to there are in the files it wrote."
     saved["cells"].insert(0, {"cell_type": "markdown", "id": "kernel-died", "metadata": {}, "source": banner})
@@ -215,10 +214,16 @@ def _mark_dead(out: Path) -> None:
 
 
 def _clean(path: Path) -> None:
-    """Strip what stops a notebook from rendering elsewhere: widget state. Outputs stay."""
+    """Strip what stops a notebook from rendering elsewhere: widgets and their state. Other outputs stay."""
     saved = json.loads(path.read_text(encoding="utf-8"))
     saved["metadata"].pop("widgets", None)
+    for cell in saved["cells"]:
+        if "outputs" in cell:
+            cell["outputs"] = [o for o in cell["outputs"] if _WIDGET not in o.get("data", {})]
     path.write_text(json.dumps(saved, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+_WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
 def refresh(names: list[str]) -> None:

@@ -69,6 +69,8 @@ class LocalPolicy:
 
     def __init__(self, model, tokenizer, batch_size: int = 256):
         self.model, self.tokenizer, self.batch_size = model, tokenizer, batch_size
+        if tokenizer.pad_token is None:
+            tokenizer.pad_token = tokenizer.eos_token
 
     @property
     def fingerprint(self) -> str:

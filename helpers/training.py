@@ -112,14 +112,15 @@ def quiet_args(cfg: SimpleNamespace, out: Path) -> dict:
 
 
 def demonstrations(module, rows: list[dict]) -> list[dict]:
-    """Rows for SFTTrainer: the prompt, the gold answer as messages, and the tools where it calls any."""
+    """Rows for SFTTrainer: the prompt, the gold answer as messages, and where it calls tools, these as JSON text (Arrow
+    would mix their arguments up)."""
     shown = []
     for row in rows:
         gold = module.answer(row)
         if isinstance(gold, str):
             shown.append({"prompt": row["prompt"], "completion": [{"role": "assistant", "content": gold}]})
         else:
-            shown.append({"prompt": row["prompt"], "completion": gold, "tools": _schemas(module)})
+            shown.append({"prompt": row["prompt"], "completion": gold, "tools": json.dumps(_schemas(module))})
     return shown
 
 
@@ -157,7 +158,7 @@ def recorder(path: Path | str, total: int):
 
         def on_log(self, args, state, control, logs=None, **_):
             row = {"step": state.global_step} | {k: n for k, v in (logs or {}).items() if (n := _number(v)) is not None}
-            if len(row) > 2:
+            if len(row) > 2 and "train_runtime" not in row:  # the last entry sums the run up
                 self.rows.append(row)
                 with Path(path).open("a", encoding="utf-8") as file:
                     file.write(json.dumps(row) + "\n")
