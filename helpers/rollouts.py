@@ -12,8 +12,11 @@ from pathlib import Path
 TOOL_TEXT_LIMIT = 4000  # characters of a tool result that the policy gets to read
 
 
-def tools_of(module) -> list[str]:
-    """Names of the tools of an environment: the public methods of its class but `reset` and `get_reward`."""
+def tools_of(module, row: dict | None = None) -> list[str]:
+    """Names of the tools of an environment: the public methods of its class but `reset` and `get_reward`. Where the
+    module has `tools_for(row)`, a row may offer fewer."""
+    if row is not None and hasattr(module, "tools_for"):
+        return list(module.tools_for(row))
     return [n for n in dir(module.ENV) if not n.startswith("_") and n not in ("reset", "get_reward")]
 
 
@@ -63,12 +66,11 @@ def rollout(
     wanted = [(row, sample) for row in rows for sample in range(samples)]
     todo = [(row, sample) for row, sample in wanted if (row["task_id"], sample) not in done]
     progress = Progress(f"{name}: rollouts", len(wanted), start=len(wanted) - len(todo), quiet=quiet)
-    offered = tools_of(module) if tools else []
     sampling = {"temperature": temperature, "max_tokens": max_tokens}
     for start in range(0, len(todo), at_once):
         batch = todo[start : start + at_once]
         first = len(wanted) - len(todo) + start
-        episodes = _episodes(module, batch, policy, offered, max_steps, sampling, seed * 1_000_003 + first)
+        episodes = _episodes(module, batch, policy, tools, max_steps, sampling, seed * 1_000_003 + first)
         for episode in episodes:
             episode |= settings
             done[episode["task_id"], episode["sample"]] = episode
@@ -111,21 +113,24 @@ def _append(out: Path, episodes: list[dict]) -> None:
         file.write("".join(json.dumps(e, ensure_ascii=False) + "\n" for e in episodes))
 
 
-def _episodes(module, batch, policy, offered: list[str], max_steps: int, sampling: dict, seed: int) -> list[dict]:
+def _episodes(module, batch, policy, tools: bool, max_steps: int, sampling: dict, seed: int) -> list[dict]:
     """Run a batch of episodes side by side, each with an environment of its own."""
     began = time.perf_counter()
     envs = [module.ENV() for _ in batch]
     said: list[list[dict]] = [[] for _ in batch]
+    offered = [tuple(tools_of(module, row)) if tools else () for row, _ in batch]
     for env, (row, _) in zip(envs, batch):
         env.reset(**row)
     active = list(range(len(batch)))
-    schemas = [getattr(module.ENV(), name) for name in offered] or None
-    for step in range(max_steps if offered else 1):
-        conversations = [batch[i][0]["prompt"] + said[i] for i in active]
-        replies = policy.generate(conversations, schemas, seed=seed + step, **sampling)
-        for i, reply in zip(active, replies):
-            said[i].append(reply)
-            said[i] += [_tool_message(envs[i], call, offered) for call in reply.get("tool_calls") or []]
+    for step in range(max_steps if tools else 1):
+        for names in dict.fromkeys(offered[i] for i in active):  # a policy is offered one set of tools at a time
+            alike = [i for i in active if offered[i] == names]
+            schemas = [getattr(envs[alike[0]], name) for name in names] or None
+            conversations = [batch[i][0]["prompt"] + said[i] for i in alike]
+            replies = policy.generate(conversations, schemas, seed=seed + step, **sampling)
+            for i, reply in zip(alike, replies):
+                said[i].append(reply)
+                said[i] += [_tool_message(envs[i], call, names) for call in reply.get("tool_calls") or []]
         active = [i for i in active if said[i][-1]["role"] == "tool"]
         if not active:
             break
@@ -133,7 +138,7 @@ def _episodes(module, batch, policy, offered: list[str], max_steps: int, samplin
     return [_episode(module, row, sample, messages, seconds) for (row, sample), messages in zip(batch, said)]
 
 
-def _tool_message(env, call: dict, offered: list[str]) -> dict:
+def _tool_message(env, call: dict, offered: tuple[str, ...]) -> dict:
     """Call a tool; whatever goes wrong becomes text that the policy can read."""
     function = call.get("function") or {}
     name, arguments = function.get("name"), function.get("arguments")

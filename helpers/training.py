@@ -120,14 +120,14 @@ def demonstrations(module, rows: list[dict]) -> list[dict]:
         if isinstance(gold, str):
             shown.append({"prompt": row["prompt"], "completion": [{"role": "assistant", "content": gold}]})
         else:
-            shown.append({"prompt": row["prompt"], "completion": gold, "tools": json.dumps(_schemas(module))})
+            shown.append({"prompt": row["prompt"], "completion": gold, "tools": json.dumps(_schemas(module, row))})
     return shown
 
 
-def _schemas(module) -> list[dict]:
+def _schemas(module, row: dict) -> list[dict]:
     from transformers.utils import get_json_schema
 
-    return [get_json_schema(getattr(module.ENV(), name)) for name in tools_of(module)]
+    return [get_json_schema(getattr(module.ENV(), name)) for name in tools_of(module, row)]
 
 
 def recorder(path: Path | str, total: int):

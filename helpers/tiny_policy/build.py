@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 from envs import load
+from helpers.rollouts import tools_of
 from helpers.tiny_policy import PATH
 
 # Share of the examples, environment, knobs of its `make_rows`.
@@ -57,7 +58,6 @@ def conversations(n: int, seed: int) -> list[dict]:
     examples = []
     for share, name, knobs in MIXTURE:
         module = load(name)
-        names = [a for a in vars(module.ENV) if not a.startswith("_") and a not in ("reset", "get_reward")]
         for row in module.make_rows(round(n * share), seed, "train", **knobs):
             gold = module.answer(row)
             by_tools = isinstance(gold, list)
@@ -66,7 +66,7 @@ def conversations(n: int, seed: int) -> list[dict]:
             examples.append(
                 {
                     "messages": row["prompt"] + (gold if by_tools else [{"role": "assistant", "content": gold}]),
-                    "tools": [getattr(module.ENV(), a) for a in names] if by_tools else None,
+                    "tools": [getattr(module.ENV(), name) for name in tools_of(module, row)] if by_tools else None,
                 }
             )
     rng.shuffle(examples)
