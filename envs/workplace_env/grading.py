@@ -69,7 +69,7 @@ def _why(env: WorkplaceEnv, value: float | None, calls: int, accepted: int, refu
     if value:
         return "done" if any(name in WRITES for name, *_ in goal.path) else "done: nothing was to be changed"
     first = env._faults()[0]
-    if not calls:
+    if not calls and not first.startswith("no answer"):
         return f"no answer: no tool was called; {first}"
     if refusal and not accepted:
         return f"tool fault: {refusal}"

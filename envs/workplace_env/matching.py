@@ -42,7 +42,7 @@ def _in_table(table: str, base: dict[str, Row], old: dict, new: dict) -> list[st
         if key not in base:
             continue
         before = base[key]
-        has, should = old.get(key, before) if key in old else before, new[key] if key in new else before
+        has, should = old.get(key, before), new.get(key, before)
         if has is should:
             continue
         if should is None:

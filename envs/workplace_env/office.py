@@ -1,4 +1,4 @@
-"""The environment: one office assistant's session, with 27 tools over e-mail, calendar, analytics, tasks and customers."""
+"""The environment: a session of an office assistant with 27 tools."""
 
 import json
 from functools import lru_cache
@@ -20,6 +20,7 @@ class Task(NamedTuple):
     ground_truth: tuple[tuple[str, object], ...]  # tools and their arguments, as text or as an object
     match: str
     domains: tuple[str, ...]
+    check: tuple[frozenset[str], str] | None  # where nothing is to be changed: with which tools one must see what
 
 
 class Goal(NamedTuple):
@@ -56,11 +57,14 @@ class WorkplaceEnv:
         self._session = Session(tables)
         self._path: list[tuple] = []  # the accepted calls, kept where the path counts
         self._calls = self._refused = self._writes = 0
+        self._checked = self._task.check is None
         self.metrics: dict[str, float] = {}
 
     def _faults(self) -> list[str]:
         """What is wrong with the session, worst first."""
         goal = goal_of(self._text, self._tables)
+        if not self._checked and not self._writes:
+            return ["no answer: what the task asks to check was not looked up"]
         if self._task.match == "state":
             return differences(self._session, goal.session)
         fault = path_fault(self._path, list(goal.path), WRITES)
@@ -78,9 +82,10 @@ class WorkplaceEnv:
         self._writes += name in WRITES
         if self._task.match == "trajectory":
             self._path.append((name, *values))
-        if isinstance(result, str):
-            return result
-        return json.dumps(result, ensure_ascii=False, separators=(",", ":"))
+        text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, separators=(",", ":"))
+        if not self._checked and name in self._task.check[0]:
+            self._checked = self._task.check[1] in f"{values} {text}".lower()
+        return text
 
     def company_directory_find_email_address(self, name: str = "") -> str:
         """Finds all email addresses containing the given name (case-insensitive search).
@@ -529,7 +534,10 @@ def read_task(text: str) -> Task:
     if unknown := [domain for domain in domains if domain not in DOMAINS]:
         raise ValueError(f"domains holds {unknown[0]!r:.40}; choose from {', '.join(DOMAINS)}")
     query = fields.get("query") or "Carry out the task."
-    return Task(query, tuple(truth), match, tuple(d for d in DOMAINS if d in domains or d == "company_directory"))
+    check = fields.get("check")
+    check = (frozenset(check["tools"]), check["text"].lower()) if check else None
+    domains = tuple(d for d in DOMAINS if d in domains or d == "company_directory")
+    return Task(query, tuple(truth), match, domains, check)
 
 
 @lru_cache(maxsize=4096)
@@ -560,7 +568,7 @@ def _in_order(name: str, arguments: dict) -> tuple:
 
 
 def _value(name: str, value):
-    """An argument as the tool takes it: numbers become text where that is harmless, all else of another type is refused."""
+    """An argument as the tool takes it: numbers become text where that is harmless; other wrong types are refused."""
     if name in ("page", "page_size"):
         if isinstance(value, str) and value.strip().isdecimal():
             value = int(value[:20])
