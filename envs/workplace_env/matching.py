@@ -4,18 +4,27 @@ State match follows the public rules: every field of the four tables and the lis
 counts only in status, list_name and board. New rows are compared by what they say, not by their ID or their order.
 """
 
+import re
+import unicodedata
+
 from .tables import FIELDS, Row, Session
 
 _EXACT = frozenset(("status", "list_name", "board"))
 _FOLDED = {name: tuple(field not in _EXACT for field in fields) for name, fields in FIELDS.items()}
+_MOMENT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{2}:[0-9]{2})(:[0-9]{2})?")
+_WHOLE = re.compile(r"^([0-9]+)\.0+$")
 _KINDS = ("missing write", "wrong value", "side effect")  # in the order in which they are told
 
 
 def _folded(table: str, row: Row) -> tuple[str, ...]:
     """A row as it is compared."""
-    return tuple(
-        value.strip().lower() if fold and value else (value or "").strip() for value, fold in zip(row, _FOLDED[table])
-    )
+    return tuple(_text(value or "", fold) for value, fold in zip(row, _FOLDED[table]))
+
+
+def _text(value: str, fold: bool) -> str:
+    """A value as it is compared: white space around it and the way in which accents are coded don't count."""
+    value = value.strip() if value.isascii() else unicodedata.normalize("NFC", value).strip()
+    return value.replace("\r\n", "\n").lower() if fold else value
 
 
 def differences(made: Session, wanted: Session) -> list[str]:
@@ -117,6 +126,8 @@ def path_fault(made: list[tuple], wanted: list[tuple], writes: frozenset[str]) -
         if at < len(wanted) and _same(call, wanted[at]):
             at += 1
         elif call[0] in writes:
+            if any(_same(call, later) for later in wanted[at:]):
+                return f"wrong order: {_call(call)} before {_call(wanted[at])}"
             if at == len(wanted):
                 return f"side effect: {_call(call)} after the golden path had ended"
             if call[0] == wanted[at][0]:
@@ -132,7 +143,11 @@ def _same(a: tuple, b: tuple) -> bool:
 
 
 def _plain(value):
-    return value.strip().lower() if isinstance(value, str) else value
+    """An argument as it is compared: letters in lower case, 30.0 as 30, a moment as the tables write it."""
+    if not isinstance(value, str):
+        return value
+    found = _MOMENT.fullmatch(value)
+    return f"{found[1]} {found[2]}{found[3] or ':00'}" if found else _WHOLE.sub(r"\1", value.lower())
 
 
 def _call(call: tuple) -> str:

@@ -106,16 +106,17 @@ def email_send(desk):
 @template(
     "email",
     "easy",
-    "Delete the last email that I sent to {who}.",
-    "Remove my own most recent email to {who}.",
-    "I wrote to {who} a while ago. Delete the latest of those emails of mine.",
+    "Delete the last email that I sent to {who} about '{subject}'.",
+    "Remove my own most recent email to {who} with the subject '{subject}'.",
+    "I wrote to {who} about '{subject}' a while ago. Delete the latest of those emails of mine.",
     held_out=True,
 )
 def email_delete_sent(desk):
-    who = desk.person()
-    email = desk.last_email(who, box="outbox")
+    row = desk.row("emails")
+    who = desk._person(row["sender/recipient"])
+    email = desk.last_email(who, row["subject"], box="outbox")
     desk.do("email_delete_email", email_id=email["email_id"])
-    return {"who": who.name}, f"I deleted your last email to {who.name}."
+    return {"who": who.name, "subject": row["subject"]}, f"I deleted your last email to {who.name} about that."
 
 
 @template(
@@ -207,19 +208,21 @@ def email_reply_delete(desk):
 @template(
     "email",
     "medium",
-    "Reply to every email I received on {day} with '{body}'",
-    "Answer all emails that came in on {day}: '{body}'",
-    "Whoever emailed me on {day} should get the reply '{body}', one for each email.",
+    "Reply to every email I received on {day} at {time} or later with '{body}'",
+    "Answer all emails that came in on {day} from {time} on: '{body}'",
+    "Whoever emailed me on {day}, {time} or later, should get the reply '{body}', one for each email.",
     held_out=True,
 )
 def email_reply_day(desk):
-    day, body = desk.workday(-20, -1), desk.one(*_REPLIES)
-    found = [e for e in desk.emails("", date_min=str(day), date_max=str(day)) if e["inbox/outbox"] == "inbox"]
-    if not 1 <= len(found) <= 5:
+    day, time, body = desk.workday(-40, -1), desk.one("14:00", "15:00", "16:00"), desk.one(*_REPLIES)
+    found = desk.emails("", date_min=str(day), date_max=str(day))
+    found = [e for e in found if e["inbox/outbox"] == "inbox" and e["sent_datetime"][11:16] >= time]
+    desk.about = str(day)
+    if len(found) > 5:
         raise Skip
     for email in found:
         desk.do("email_reply_email", email_id=email["email_id"], body=body)
-    return {"day": desk.said(day), "body": body}, f"I answered {len(found)} emails."
+    return {"day": desk.said(day), "time": time, "body": body}, f"I answered {len(found)} emails."
 
 
 @template(

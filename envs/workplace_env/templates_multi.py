@@ -165,46 +165,46 @@ def cancel_and_tell(desk):
 @template(
     "multi_domain",
     "hard",
-    "Everyone with a task on the {board} board that is in {source} and was due before today should get one email from"
+    "Everyone with a task on the {board} board that is in {source} and was due before {day} should get one email from"
     " me: title '{subject}', text '{body}'",
-    "Find the overdue {board} tasks in the list {source} (due before today) and email each of the people who have them,"
+    "Find the {board} tasks in the list {source} that were due before {day} and email each of the people who have them,"
     " once each: '{subject}' as the title, '{body}' as the text.",
     "Send an email titled '{subject}' saying '{body}' to each person who has a {board} task in {source} with a due date"
-    " before today. One email a person.",
+    " before {day}. One email a person.",
 )
 def email_overdue(desk):
-    board, source = desk.one(*BOARDS), desk.one(*LISTS[:3])
+    board, source, day = desk.one(*BOARDS), desk.one(*LISTS[:3]), desk.workday(-10, 0)
     subject, body = desk.one(("Overdue tasks", "Please update your tasks."), ("Deadlines", "Do you need more time?"))
-    found = desk.overdue(desk.tasks(board=board, list_name=source))
+    found = [task for task in desk.tasks(board=board, list_name=source) if task["due_date"] < str(day)]
     desk.about = board
     people = dict.fromkeys(task["assigned_to_email"] for task in found)
     if len(people) > 5:
         raise Skip
     for address in people:
         _send(desk, address, subject, body)
-    return {"board": board, "source": source, "subject": subject, "body": body}, f"I wrote to {len(people)} people."
+    values = {"board": board, "source": source, "day": desk.said(day), "subject": subject, "body": body}
+    return values, f"I wrote to {len(people)} people."
 
 
 @template(
     "multi_domain",
     "hard",
     "If {who} has any overdue tasks, send them an email titled 'Overdue tasks' saying 'Let us talk about your"
-    " deadlines.' Otherwise email them 'Great work, keep it up!' titled 'Thank you'. Overdue means due before today and"
+    " deadlines.' Otherwise email them '{praise}' titled 'Thank you'. Overdue means due before today and"
     " not completed.",
     "Does {who} have unfinished tasks that were due before today? If so, write them 'Let us talk about your deadlines.'"
-    " with the title 'Overdue tasks'. If not, write 'Great work, keep it up!' with the title 'Thank you'.",
+    " with the title 'Overdue tasks'. If not, write '{praise}' with the title 'Thank you'.",
     "Email {who}. If a task of theirs is overdue, that is due before today and not completed, the title is 'Overdue"
-    " tasks' and the text 'Let us talk about your deadlines.' Else the title is 'Thank you' and the text 'Great work,"
-    " keep it up!'",
+    " tasks' and the text 'Let us talk about your deadlines.' Else the title is 'Thank you' and the text '{praise}'",
 )
 def praise_or_blame(desk):
-    who = desk.person("tasks")
+    who, praise = desk.person("tasks"), desk.one("Great work, keep it up!", "Well done.", "You are doing very well.")
     found = desk.overdue(_all_tasks(desk, who))
     if found:
         _send(desk, who.address, "Overdue tasks", "Let us talk about your deadlines.")
     else:
-        _send(desk, who.address, "Thank you", "Great work, keep it up!")
-    return {"who": who.name}, f"I wrote to {who.name}."
+        _send(desk, who.address, "Thank you", praise)
+    return {"who": who.name, "praise": praise}, f"I wrote to {who.name}."
 
 
 @template(

@@ -428,20 +428,19 @@ def project_overdue(desk):
 @template(
     "project_management",
     "medium",
-    "Delete all completed tasks of {who} on the {board} board.",
-    "Tidy up the {board} board: whatever {who} has completed can be deleted.",
-    "Remove every task of {who} from the {board} board that is in the list Completed.",
+    "Delete all completed tasks of {who} on the {board} board that were due before {day}.",
+    "Tidy up the {board} board: whatever {who} has completed and was due before {day} can be deleted.",
+    "Remove every task of {who} from the {board} board that is in the list Completed with a due date before {day}.",
     held_out=True,
 )
 def project_delete_done(desk):
-    who, board = desk.person("tasks"), desk.one(*BOARDS)
+    who, board, day = desk.person("tasks"), desk.one(*BOARDS), desk.workday(-8, 10)
     found = desk.tasks(assigned_to_email=desk.address(who), list_name="Completed", board=board)
+    found = [task for task in found if task["due_date"] < str(day)]
     desk.about = who.name
-    if len(found) > 6:
-        raise Skip
     for task in found:
         desk.do("project_management_delete_task", task_id=task["task_id"])
-    return {"who": who.name, "board": board}, f"I deleted {len(found)} tasks."
+    return {"who": who.name, "board": board, "day": desk.said(day)}, f"I deleted {len(found)} tasks."
 
 
 @template(
@@ -505,21 +504,21 @@ def project_less_busy(desk):
 @template(
     "project_management",
     "hard",
-    "Move every overdue task on the {board} board that is in {source} to {to}. Overdue means due before today.",
-    "Whatever was due before today and is still in {source} on the {board} board goes to {to}.",
-    "Look at the {board} board: tasks in the list {source} with a due date before today should be in {to}.",
+    "Move every task on the {board} board that is in {source} and was due on {day} or before that to {to}.",
+    "Whatever is still in {source} on the {board} board with a due date up to {day} goes to {to}.",
+    "Look at the {board} board: tasks in the list {source} that are due on {day} or earlier should be in {to}.",
     held_out=True,
 )
 def project_overdue_board(desk):
-    board = desk.one(*BOARDS)
+    board, day = desk.one(*BOARDS), desk.workday(-12, 0)
     source, to = desk.rng.sample(LISTS[:3], 2)
-    found = desk.overdue(desk.tasks(list_name=source, board=board))
+    found = [task for task in desk.tasks(list_name=source, board=board) if task["due_date"] <= str(day)]
     desk.about = board
     if len(found) > 6:
         raise Skip
     for task in found:
         desk.do("project_management_update_task", task_id=task["task_id"], field="list_name", new_value=to)
-    return {"board": board, "source": source, "to": to}, f"I moved {len(found)} tasks."
+    return {"board": board, "day": desk.said(day), "source": source, "to": to}, f"I moved {len(found)} tasks."
 
 
 def _create(desk, name: str, address: str, board: str, day: date) -> None:
@@ -782,7 +781,8 @@ def customer_missed(desk):
 )
 def customer_less_busy(desk):
     (who, other), customer, status = desk.people(2, "customers"), _one_customer(desk), desk.one(*STATUSES)
-    counts = [len(desk.customers(assigned_to_email=desk.address(one), status=status)) for one in (who, other)]
+    addresses = [desk.address(who), desk.address(other)]
+    counts = [len(desk.customers(assigned_to_email=address, status=status)) for address in addresses]
     to = other if counts[1] < counts[0] else who
     if customer["assigned_to_email"] in (who.address, other.address):
         raise Skip
