@@ -415,7 +415,10 @@ def test_nothing_to_do_must_have_been_looked_up():
         assert score(answer(row), row).metrics["nothing_to_do"] == 1.0
         for nothing in ("", [], "I did nothing.", calling(("company_directory_find_email_address", {"name": "zzz"}))):
             assert score(nothing, row).reward == 0.0
-        assert score([*answer(row), *calling(CREATE)], {"task": json.dumps(task | {"domains": None})}).reward == 0.0
+        free = {"task": json.dumps(task | {"domains": None})}
+        undone = calling(CREATE, ("calendar_delete_event", {"event_id": f"{company()['events'].last + 1:08d}"}))
+        assert score(undone, free).reason == "no answer: what the task asks to check was not looked up"
+        assert score([*answer(row), *calling(CREATE)], free).reason.startswith("side effect: ")
     assert score("", row_of()).reward == 1.0  # the public rule, for rows that do not say what to check
 
 

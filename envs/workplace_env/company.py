@@ -129,6 +129,8 @@ def _events(rng: random.Random) -> list[Row]:
         lengths = [rng.choice((30, 30, 60, 60, 90)) for _ in range(4)]
         spare = 18 - sum(lengths) // 30  # half hours without a meeting
         gaps = sorted(rng.sample(range(spare + 4), 4))
+        if rng.random() < 0.7:  # most days begin with a meeting
+            gaps[0] = 0
         at = 0
         for n, (gap, length) in enumerate(zip(gaps, lengths)):
             start = 18 + gap - n + at  # in half hours after midnight

@@ -146,6 +146,11 @@ class Desk:
         """Somebody's address, from the directory."""
         return self.look("company_directory_find_email_address", name=who.name.lower())[0]
 
+    def none_on(self, day: date | str, rows: list[dict], field: str) -> None:
+        """Draw again if a row lies on a day that may or may not belong to "the last seven days"."""
+        if any(row[field].startswith(str(day)) for row in rows):
+            raise Skip
+
     # --- drawing ---
 
     def _person(self, address: str) -> Person:

@@ -63,12 +63,14 @@ class WorkplaceEnv:
     def _faults(self) -> list[str]:
         """What is wrong with the session, worst first."""
         goal = goal_of(self._text, self._tables)
-        if not self._checked and not self._writes:
-            return ["no answer: what the task asks to check was not looked up"]
         if self._task.match == "state":
-            return differences(self._session, goal.session)
-        fault = path_fault(self._path, list(goal.path), WRITES)
-        return [fault] if fault else []
+            faults = differences(self._session, goal.session)
+        else:
+            fault = path_fault(self._path, list(goal.path), WRITES)
+            faults = [fault] if fault else []
+        if not faults and not self._checked:
+            return ["no answer: what the task asks to check was not looked up"]
+        return faults
 
     def _run(self, name: str, *values) -> str:
         """Carry out a call. A refused one raises ValueError and changes nothing but the count of calls."""

@@ -1,7 +1,5 @@
 """Requests about e-mail and the calendar."""
 
-from datetime import timedelta
-
 from .desk import Skip, template
 
 _REPLIES = (
@@ -121,6 +119,24 @@ def email_delete_sent(desk):
 
 @template(
     "email",
+    "easy",
+    "Forward {who}'s last email about '{subject}' to {other}.",
+    "{other} asked for the email that {who} sent me about '{subject}'. Forward the latest one.",
+    "Pass the newest email from {who} with the subject '{subject}' on to {other}.",
+    held_out=True,
+)
+def email_forward_about(desk):
+    row, other = desk.row("emails"), desk.person()
+    who = desk._person(row["sender/recipient"])
+    if who == other:
+        raise Skip
+    email = desk.last_email(who, row["subject"])
+    desk.do("email_forward_email", email_id=email["email_id"], recipient=desk.address(other))
+    return {"who": who.name, "subject": row["subject"], "other": other.name}, f"I forwarded it to {other.name}."
+
+
+@template(
+    "email",
     "medium",
     "Delete all emails that {who} sent me in the last {n} days.",
     "I no longer need what {who} wrote to me during the last {n} days. Delete those emails.",
@@ -128,7 +144,7 @@ def email_delete_sent(desk):
 )
 def email_delete_recent(desk):
     who, n = desk.person(), desk.one(7, 10, 14, 21, 28)
-    found = [e for e in desk.emails(who.name.lower(), date_min=desk.days_ago(n)) if _from(e, who)]
+    found = _recent(desk, who, n)
     desk.about = who.name
     if len(found) > 5:
         raise Skip
@@ -181,7 +197,7 @@ def email_send_two(desk):
 )
 def email_if_silent(desk):
     who, n, (subject, body) = desk.person(), desk.one(2, 4, 6, 8), desk.one(*_NOTES)
-    found = [e for e in desk.emails(who.name.lower(), date_min=desk.days_ago(n)) if _from(e, who)]
+    found = _recent(desk, who, n)
     desk.about = who.name
     values = {"who": who.name, "n": n, "subject": subject, "body": body}
     if found:
@@ -237,8 +253,7 @@ def email_reply_day(desk):
 )
 def email_more_often(desk):
     (who, other), n = desk.people(2), desk.one(14, 21, 28)
-    first = [e for e in desk.emails(who.name.lower(), date_min=desk.days_ago(n)) if _from(e, who)]
-    second = [e for e in desk.emails(other.name.lower(), date_min=desk.days_ago(n)) if _from(e, other)]
+    first, second = _recent(desk, who, n), _recent(desk, other, n)
     if not first or not second:
         raise Skip
     found, to = (first, other) if len(first) > len(second) else (second, who)
@@ -264,6 +279,13 @@ def email_senders_of_day(desk):
     for address in senders:
         desk.do("email_send_email", recipient=address, subject=subject, body=body)
     return {"day": desk.said(day), "subject": subject, "body": body}, f"I wrote to {len(senders)} people."
+
+
+def _recent(desk, who, n: int) -> list[dict]:
+    """What somebody wrote to me in the last `n` days, newest first."""
+    found = [e for e in desk.emails(who.name.lower(), date_min=desk.days_ago(n)) if _from(e, who)]
+    desk.none_on(desk.days_ago(n), found, "sent_datetime")
+    return found
 
 
 def _from(email: dict, who) -> bool:
@@ -346,6 +368,8 @@ def calendar_move_next(desk):
 def calendar_duration(desk):
     who, minutes = desk.person(), desk.one(15, 45, 75, 120)
     event = _next(desk, who)
+    if _later(event["event_start"], minutes)[11:] > "18:00:00":
+        raise Skip
     desk.do("calendar_update_event", event_id=event["event_id"], field="duration", new_value=str(minutes))
     return {"who": who.name, "minutes": minutes}, f"The meeting with {who.name} takes {minutes} minutes now."
 
@@ -422,21 +446,23 @@ def calendar_first_free(desk):
 @template(
     "calendar",
     "medium",
-    "If I haven't met with {who} in the last {n} days, schedule a 30-minute meeting called '{name}' at my first free"
-    " slot tomorrow.",
+    "If I haven't met with {who} in the last {n} days, schedule a 30-minute meeting called '{name}' with them at my"
+    " first free slot on {day}.",
     "Check if I had a meeting with {who} during the past {n} days. If not, book '{name}' with them for 30 minutes at"
-    " the earliest time I'm free tomorrow.",
+    " the earliest time I'm free on {day}.",
     "Has it been more than {n} days since I met {who}? Then put a half-hour '{name}' with them into my first free slot"
-    " tomorrow.",
+    " on {day}.",
 )
 def calendar_if_not_met(desk):
-    who, n, name = desk.person(), desk.one(5, 7, 10, 14), desk.one(*_EVENT_NAMES)
+    who, n, name, day = desk.person(), desk.one(5, 7, 10, 14), desk.one(*_EVENT_NAMES), desk.workday(1, 10)
     met = desk.events(who.name.lower(), time_min=f"{desk.days_ago(n)} 00:00:00", time_max=desk.now)
+    met = [event for event in met if event["participant_email"] == who.address]
+    desk.none_on(desk.days_ago(n), met, "event_start")
     desk.about = who.name
-    values = {"who": who.name, "n": n, "name": name}
-    if [event for event in met if event["participant_email"] == who.address]:
+    values = {"who": who.name, "n": n, "name": name, "day": desk.said(day)}
+    if met:
         return values, f"You met {who.name} in that time, so I booked nothing."
-    start = desk.free_slot(desk.today + timedelta(1), 30)
+    start = desk.free_slot(day, 30)
     desk.do(
         "calendar_create_event",
         event_name=name,
@@ -444,7 +470,7 @@ def calendar_if_not_met(desk):
         event_start=start,
         duration="30",
     )
-    return values, f"I booked {name} with {who.name} for tomorrow at {start[11:16]}."
+    return values, f"I booked {name} with {who.name} at {start[11:16]}."
 
 
 @template(

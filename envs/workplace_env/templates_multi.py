@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from .actions import BOARDS, LISTS
 from .desk import Skip, template
-from .templates_messages import _EVENT_NAMES, _NOTES, _from, _next
+from .templates_messages import _EVENT_NAMES, _NOTES, _next, _recent
 from .templates_work import _NEW_TASKS, _all_tasks, _create, _new_name, _one_customer, _one_task, _plot, _update
 
 
@@ -26,20 +26,20 @@ def _book(desk, address: str, name: str, start: str, minutes: int = 30) -> None:
     "multi_domain",
     "hard",
     "If {who} has any overdue tasks, book a half-hour meeting called '{name}' with them at the earliest time I'm free"
-    " tomorrow. Overdue means due before today and not completed.",
+    " on {day}. Overdue means due before today and not completed.",
     "Check whether {who} has unfinished tasks that were due before today. If so, schedule '{name}' with them for 30"
-    " minutes in my first free slot tomorrow.",
-    "Only if some task of {who} is overdue (due before today, not completed), put a 30-minute '{name}' with them"
-    " into my first free slot tomorrow.",
+    " minutes in my first free slot on {day}.",
+    "Only if some task of {who} is overdue (due before today, not completed), put a 30-minute '{name}' with them into"
+    " my first free slot on {day}.",
 )
 def overdue_meeting(desk):
-    who, name = desk.person("tasks"), desk.one(*_EVENT_NAMES)
+    who, name, day = desk.person("tasks"), desk.one(*_EVENT_NAMES), desk.workday(1, 20)
     found = desk.overdue(_all_tasks(desk, who))
     desk.about = who.name
-    values = {"who": who.name, "name": name}
+    values = {"who": who.name, "name": name, "day": desk.said(day)}
     if not found:
         return values, f"{who.name} has no overdue tasks, so I booked nothing."
-    _book(desk, who.address, name, desk.free_slot(desk.today + timedelta(1), 30))
+    _book(desk, who.address, name, desk.free_slot(day, 30))
     return values, f"I booked {name} with {who.name}."
 
 
@@ -63,21 +63,21 @@ def remind_participant(desk):
     "multi_domain",
     "hard",
     "If {who} hasn't emailed me in the last {n} days, schedule a 30-minute meeting called '{name}' with them at my"
-    " first free slot tomorrow.",
+    " first free slot on {day}.",
     "Did I get an email from {who} during the past {n} days? If not, book '{name}' with them, half an hour at the"
-    " earliest time I'm free tomorrow.",
-    "When {who} has been silent for {n} days by email, put a half-hour '{name}' with them into my first free slot"
-    " tomorrow.",
+    " earliest time I'm free on {day}.",
+    "When {who} has been silent for {n} days by email, put a half-hour '{name}' with them into my first free slot on"
+    " {day}.",
 )
 def silent_meeting(desk):
-    who, n, name = desk.person(), desk.one(3, 5, 7), desk.one(*_EVENT_NAMES)
-    found = [e for e in desk.emails(who.name.lower(), date_min=desk.days_ago(n)) if _from(e, who)]
+    who, n, name, day = desk.person(), desk.one(3, 5, 7), desk.one(*_EVENT_NAMES), desk.workday(1, 20)
+    found = _recent(desk, who, n)
     desk.about = who.name
-    values = {"who": who.name, "n": n, "name": name}
+    values = {"who": who.name, "n": n, "name": name, "day": desk.said(day)}
     if found:
         return values, f"{who.name} wrote to you, so I booked nothing."
     address = desk.address(who)
-    _book(desk, address, name, desk.free_slot(desk.today + timedelta(1), 30))
+    _book(desk, address, name, desk.free_slot(day, 30))
     return values, f"I booked {name} with {who.name}."
 
 
@@ -91,8 +91,9 @@ def silent_meeting(desk):
 )
 def no_meeting_email(desk):
     who, n, (subject, body) = desk.person(), desk.one(3, 5, 7, 10), desk.one(*_NOTES)
-    until = f"{desk.today + timedelta(n)} 23:59:59"
-    events = desk.events(who.name.lower(), time_min=desk.now, time_max=until)
+    until = desk.today + timedelta(n)
+    events = desk.events(who.name.lower(), time_min=desk.now, time_max=f"{until} 23:59:59")
+    desk.none_on(until, events, "event_start")
     desk.about = who.name
     values = {"who": who.name, "n": n, "subject": subject, "body": body}
     if [event for event in events if event["participant_email"] == who.address]:
@@ -222,6 +223,7 @@ def lead_by_meetings(desk):
     counts = []
     for one in (who, other):
         events = desk.events(one.name.lower(), time_min=desk.now, time_max=f"{day} 23:59:59")
+        desk.none_on(day, events, "event_start")
         counts.append(len([event for event in events if event["participant_email"] == one.address]))
     to = other if counts[1] < counts[0] else who
     desk.do(

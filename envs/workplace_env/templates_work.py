@@ -244,6 +244,8 @@ def analytics_best_day(desk):
 def analytics_if_low(desk):
     span, limit = desk.span(5, 20), desk.rng.randrange(5, 12)
     days = desk.look("analytics_total_visits_count", time_min=span[0], time_max=span[1])
+    if (date.fromisoformat(span[1]) - date.fromisoformat(span[0])).days + 1 != len(days):
+        raise Skip  # a day without visits is not listed
     desk.about = span[1][:7]
     values = _spoken(desk, span) | {"limit": limit}
     if min(days.values()) >= limit:
