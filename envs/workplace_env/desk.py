@@ -42,6 +42,11 @@ class Skip(Exception):
 TEMPLATES: list[Template] = []
 
 
+def listed(names: list[str]) -> str:
+    """Names as a list in a sentence."""
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
 def template(category: str, level: str, *wordings: str, held_out: bool = False):
     """Register a program as a template; it returns the values of the wording and the assistant's last words."""
 

@@ -66,6 +66,8 @@ def make_rows(
         able = [t for t in able if t.category in wanted or t.category == "multi_domain"]
     if not able:
         raise ValueError(f"no {split} template has domain={domain} and difficulty={difficulty}; try difficulty=None")
+    if not able:
+        raise ValueError(f"no {split} template has domain={domain} and difficulty={difficulty}; try difficulty=None")
     rng = random.Random(f"workplace {seed} {split} {domain} {steps} {difficulty}")
     rows: list[dict] = []
     seen: set[str] = set()

@@ -1,6 +1,8 @@
 """Requests about e-mail and the calendar."""
 
-from .desk import Skip, template
+from datetime import timedelta
+
+from .desk import Skip, listed, template
 
 _REPLIES = (
     "Thank you, that helps a lot.",
@@ -185,6 +187,22 @@ def email_send_two(desk):
     for address in addresses:
         desk.do("email_send_email", recipient=address, subject=subject, body=body)
     return {"who": who.name, "other": other.name, "subject": subject, "body": body}, "I sent both emails."
+
+
+@template(
+    "email",
+    "medium",
+    "Email {who} with the title '{subject}' saying '{body}' Each of them gets an email of their own.",
+    "Send an email titled '{subject}' with the text '{body}' to each of {who}.",
+    "{who} should all hear from me: one email each, title '{subject}', text '{body}'",
+)
+def email_send_several(desk):
+    people, (subject, body) = desk.people(desk.rng.randrange(3, 6)), desk.one(*_NOTES)
+    addresses = [desk.address(who) for who in people]
+    for address in addresses:
+        desk.do("email_send_email", recipient=address, subject=subject, body=body)
+    values = {"who": listed([who.name for who in people]), "subject": subject, "body": body}
+    return values, f"I sent {len(people)} emails."
 
 
 @template(
@@ -441,6 +459,30 @@ def calendar_first_free(desk):
     )
     values = {"who": who.name, "day": desk.said(day), "minutes": minutes, "name": name}
     return values, f"{name} with {who.name} starts at {start[11:16]}."
+
+
+@template(
+    "calendar",
+    "medium",
+    "Schedule '{name}' with {who} on {n} days in a row, starting on {day}: always at {time}, for {minutes} minutes.",
+    "From {day} on, book '{name}' with {who} every day for {n} days, {time}, {minutes} minutes each.",
+    "I want a series of {n} daily meetings with {who} called '{name}'. The first is on {day}; each starts at {time} and"
+    " takes {minutes} minutes.",
+)
+def calendar_series(desk):
+    who, n, time, name = desk.person(), desk.rng.randrange(3, 6), desk.time(), desk.one(*_EVENT_NAMES)
+    day = desk.today + timedelta(desk.one(5, 12, 19, 26))  # a Monday
+    minutes, address = desk.minutes(), desk.address(who)
+    for i in range(n):
+        desk.do(
+            "calendar_create_event",
+            event_name=name,
+            participant_email=address,
+            event_start=f"{day + timedelta(i)} {time}:00",
+            duration=str(minutes),
+        )
+    values = {"who": who.name, "n": n, "day": desk.said(day), "time": time, "minutes": minutes, "name": name}
+    return values, f"I booked {n} meetings with {who.name}."
 
 
 @template(

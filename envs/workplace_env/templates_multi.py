@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from .actions import BOARDS, LISTS
-from .desk import Skip, template
+from .desk import Skip, listed, template
 from .templates_messages import _EVENT_NAMES, _NOTES, _next, _recent
 from .templates_work import _NEW_TASKS, _all_tasks, _create, _new_name, _one_customer, _one_task, _plot, _update
 
@@ -361,3 +361,25 @@ def task_and_tell(desk):
     _create(desk, name, address, board, day)
     _send(desk, address, "New task", name)
     return {"who": who.name, "day": desk.said(day), "name": name, "board": board}, f"{who.name} knows of the new task."
+
+
+@template(
+    "multi_domain",
+    "hard",
+    "Email the people who look after the customers {names}, one email for each customer: the customer's name as"
+    " the title and '{body}' as the text.",
+    "For each of {names}, find out who the customer is assigned to and send that colleague an email saying"
+    " '{body}' with the name of the customer as the title.",
+    "Whoever is responsible for {names} in the crm should get an email about each of these customers: titled like the"
+    " customer, text '{body}'",
+    held_out=True,
+)
+def email_owners(desk):
+    body = desk.one("How is it going?", "Please call them this week.", "Any news?")
+    found = [_one_customer(desk) for _ in range(desk.rng.randrange(3, 6))]
+    names = [customer["customer_name"] for customer in found]
+    if len(set(names)) < len(names):
+        raise Skip
+    for customer in found:
+        _send(desk, customer["assigned_to_email"], customer["customer_name"], body)
+    return {"names": listed(names), "body": body}, f"I sent {len(found)} emails."

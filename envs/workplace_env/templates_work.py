@@ -3,7 +3,7 @@
 from datetime import date, timedelta
 
 from .actions import BOARDS, LISTS, PRODUCTS, STATUSES
-from .desk import Skip, template
+from .desk import Skip, listed, template
 
 _METRICS = {  # how it is called in a request, and in the tools
     "total visits": "total_visits",
@@ -112,6 +112,21 @@ def analytics_all_types(desk):
     for plot in _PLOTS:
         _plot(desk, span, _METRICS[metric], plot)
     return _spoken(desk, span) | {"metric": metric}, "The four plots are ready."
+
+
+@template(
+    "analytics",
+    "medium",
+    "Make one {plot} plot each of {metrics} from {first} to {last}.",
+    "I need {plot} charts of {metrics}, all between {first} and {last}, one for each.",
+    "For the time from {first} until {last}, draw a {plot} plot of each of these: {metrics}.",
+)
+def analytics_several(desk):
+    span, plot = desk.span(), desk.one(*_PLOTS)
+    metrics = desk.rng.sample(list(_METRICS), desk.rng.randrange(3, 6))
+    for metric in metrics:
+        _plot(desk, span, _METRICS[metric], plot)
+    return _spoken(desk, span) | {"metrics": listed(metrics), "plot": plot}, f"The {len(metrics)} plots are ready."
 
 
 @template(
@@ -371,6 +386,23 @@ def project_create_two(desk):
         _create(desk, name, address, board, day)
     values = {"who": people[0].name, "other": people[1].name, "name": name, "board": board, "day": desk.said(day)}
     return values, "Both have a new task."
+
+
+@template(
+    "project_management",
+    "medium",
+    "{who} should each get a task called '{name}' in the {board} backlog, due on {day}.",
+    "Create '{name}' on the {board} board, in the backlog and due on {day}, once for each of {who}.",
+    "Add a {board} backlog task '{name}' with the due date {day} for every one of {who}.",
+)
+def project_create_several(desk):
+    people, day = desk.people(desk.rng.randrange(3, 6), "tasks"), desk.workday(2, 28)
+    name, board = desk.one(*_NEW_TASKS), desk.one(*BOARDS)
+    addresses = [desk.address(who) for who in people]
+    for address in addresses:
+        _create(desk, name, address, board, day)
+    values = {"who": listed([who.name for who in people]), "name": name, "board": board, "day": desk.said(day)}
+    return values, f"I created {len(people)} tasks."
 
 
 @template(
@@ -730,6 +762,24 @@ def customer_stale(desk):
     for customer in found:
         _update(desk, customer, "status", "Lost")
     return {"product": product.lower(), "day": desk.said(day)}, f"I moved {len(found)} customers to lost."
+
+
+@template(
+    "customer_relationship_manager",
+    "medium",
+    "Set the status of {names} to {status} in the crm.",
+    "{names} are all {status} now. Please update the crm.",
+    "Change each of these customers to {status}: {names}.",
+)
+def customer_status_several(desk):
+    status = desk.one(*STATUSES)
+    found = [_one_customer(desk) for _ in range(desk.rng.randrange(3, 6))]
+    names = [customer["customer_name"] for customer in found]
+    if len(set(names)) < len(names) or any(customer["status"] == status for customer in found):
+        raise Skip
+    for customer in found:
+        _update(desk, customer, "status", status)
+    return {"names": listed(names), "status": status.lower()}, f"I updated {len(found)} customers."
 
 
 @template(
