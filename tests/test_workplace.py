@@ -1,7 +1,9 @@
 """Workplace: recorded verdicts and rollouts, the case file, the tools, both verifiers, the company, the templates."""
 
+import copy
 import csv
 import json
+import pickle
 import random
 import re
 import shutil
@@ -86,7 +88,15 @@ def test_every_recorded_verdict(public):
 def test_every_public_task_can_be_carried_out(public):
     for task in lines("workbench", "tasks", "tasks.jsonl"):
         row = {"task": json.dumps({"ground_truth": task["ground_truth"]})}
-        assert score(answer(row | {"prompt": []}), row, public).reward == 1.0, task["query"]
+        golden = answer(row, public)
+        assert score(golden, row, public).reward == 1.0, task["query"]
+        env = workplace.env_for(public)()
+        env.reset(**row)
+        for message in golden:
+            assert not message["content"].startswith("Error")
+            for call in message.get("tool_calls") or []:
+                getattr(env, call["function"]["name"])(**call["function"]["arguments"])
+        assert env.get_reward() == 1.0
 
 
 # The recorded rollouts answer other requests than the five recorded rows, and carry no ground truth of their own. Here
@@ -600,6 +610,15 @@ def test_the_company_hangs_together():
         row[5] < tables.now[:10] <= "2024-09-11" for row in customers
     )
     assert {row[0] for row in tables.visits.rows} and max(row[0] for row in tables.visits.rows) < tables.now[:10]
+
+
+def test_a_company_is_copied_by_reference():
+    assert pickle.loads(pickle.dumps(company())) is company() is copy.deepcopy(company())
+    env = begun()
+    env.email_delete_email(email_id="00000001")
+    other = pickle.loads(pickle.dumps(env))
+    other.email_delete_email(email_id="00000002")
+    assert len(pickle.dumps(env)) < 2000 and "00000002" not in env._session.changes["emails"]
 
 
 def test_another_seed_is_another_company():

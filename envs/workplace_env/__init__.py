@@ -5,16 +5,17 @@ reward is 1 if the company ends up as those calls leave it, whatever the way the
 """
 
 from .actions import DOMAINS
-from .company import company
 from .desk import CATEGORIES, LEVELS
 from .grading import Verdict, parse, reward, score
+from .larkfield import company
 from .nemo_gym import rows_from_nemo_gym, to_nemo_gym
-from .office import ENV, WorkplaceEnv, tools_for
+from .office import ENV, WorkplaceEnv, env_for, tools_for
 from .rows import SPLITS, answer, make_rows
 from .schemas import schema
 from .tables import Tables, load_tables
 
 __all__ = (
     "CATEGORIES", "DOMAINS", "ENV", "LEVELS", "SPLITS", "Tables", "Verdict", "WorkplaceEnv", "answer", "company",
-    "load_tables", "make_rows", "parse", "reward", "rows_from_nemo_gym", "schema", "score", "to_nemo_gym", "tools_for",
+    "env_for", "load_tables", "make_rows", "parse", "reward", "rows_from_nemo_gym", "schema", "score", "to_nemo_gym",
+    "tools_for",
 )  # fmt: skip

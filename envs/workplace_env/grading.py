@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from .actions import ACTIONS, WRITES
 from .calls import Call, calls_in, calls_in_text
-from .company import company
+from .larkfield import company
 from .office import _SMALL, WorkplaceEnv, goal_of
 from .tables import Tables
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from .actions import ACTIONS, DOMAINS, PARAMETERS, WRITES, domain_of
 from .calls import arguments_of
-from .company import company
+from .larkfield import company
 from .matching import differences, path_fault
 from .tables import Session, Tables
 
@@ -34,9 +34,11 @@ class Goal(NamedTuple):
 class WorkplaceEnv:
     """A session of an office assistant. Reward 1 if the company is left as the task wants it, whatever the way."""
 
+    _own: Tables | None = None  # another company than the built-in one, see `env_for`
+
     def reset(self, *, prompt=None, task: str | None = None, **_) -> str | None:
         """Begin the task in `task`; without one, a small built-in task."""
-        self._begin(task or _SMALL, company())
+        self._begin(task or _SMALL, self._own or company())
         return None if prompt else briefing(self._tables) + "\n\n" + self._task.query
 
     def get_reward(self) -> float | None:
@@ -503,6 +505,11 @@ class WorkplaceEnv:
 
 ENV = WorkplaceEnv
 _SMALL = json.dumps({"query": "Delete the last email.", "ground_truth": []})
+
+
+def env_for(tables: Tables) -> type[WorkplaceEnv]:
+    """The environment's class for another company, to hand to a trainer."""
+    return type("WorkplaceEnv", (WorkplaceEnv,), {"_own": tables, "__doc__": WorkplaceEnv.__doc__})
 
 
 def briefing(tables: Tables) -> str:

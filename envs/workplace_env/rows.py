@@ -7,8 +7,8 @@ from hashlib import sha256
 from . import templates_messages, templates_multi, templates_work  # noqa: F401  (they register themselves)
 from .actions import DOMAINS, WRITES, domain_of
 from .calls import arguments_of
-from .company import company
 from .desk import CATEGORIES, LEVELS, TEMPLATES, Desk, Skip, Template
+from .larkfield import company
 from .office import MATCHES, WorkplaceEnv, briefing, read_task
 from .tables import Tables
 
@@ -169,17 +169,19 @@ def _turns(path: list[tuple[str, dict]]) -> list[list[tuple[str, dict]]]:
     return turns
 
 
-def answer(row: dict) -> list[dict]:
+def answer(row: dict, tables: Tables | None = None) -> list[dict]:
     """The golden conversation after the prompt: look-ups, writes, the tools' results, and the last words.
 
-    A row from elsewhere, which does not say how its ground truth was found, gives the ground truth alone.
+    Args:
+        row: The task. One from elsewhere, which does not say how its ground truth was found, gives that alone.
+        tables: Another company than the built-in one, as `load_tables` returns it.
     """
     fields = json.loads(row["task"])
     path = [(call["name"], arguments_of(call.get("arguments"))[0]) for call in fields.get("path") or []]
     if not path:
         path = [(name, arguments_of(arguments)[0]) for name, arguments in read_task(row["task"]).ground_truth]
     env, messages = WorkplaceEnv(), []
-    env.reset(**row)
+    env._begin(row["task"], tables or company())
     for turn in _turns(path):
         calls, results = [], []
         for tool, arguments in turn:

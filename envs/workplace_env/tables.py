@@ -7,7 +7,6 @@ share one company.
 import csv
 from collections.abc import Iterable, Iterator
 from datetime import date
-from functools import lru_cache
 from pathlib import Path
 
 FIELDS = {
@@ -101,7 +100,6 @@ class Tables:
         return self.by_name[name]
 
 
-@lru_cache(maxsize=16)
 def load_tables(folder: Path | str, now: str = PUBLIC_NOW) -> Tables:
     """Read a company from CSV files in the public layout.
 

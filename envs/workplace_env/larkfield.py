@@ -82,9 +82,13 @@ _FIRMS = ("bluehaven", "cedarworks", "driftline", "eastgate", "foxglove", "grani
 _CONTACTS = ("Had a call.", "Met at the fair.", "Saw the demo.", "Sent an offer.", "Left a message.")
 
 
-@cache
 def company(seed: int = 0) -> Tables:
     """The tables of Larkfield. Made once for each seed; every session shares them."""
+    return _made(seed)
+
+
+@cache
+def _made(seed: int) -> Tables:
     rng = random.Random(f"larkfield {seed}")
     tasks, events = _tasks(rng), _events(rng)
     rows = {
