@@ -12,6 +12,7 @@ import sys
 import typing
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from envs import workplace_env as workplace
 from envs.workplace_env import WorkplaceEnv, answer, company, load_tables, make_rows, parse, score
 from envs.workplace_env.actions import ACTIONS, PARAMETERS, WRITES, end_of
 from envs.workplace_env.desk import CATEGORIES, LEVELS, TEMPLATES
-from envs.workplace_env.rows import split_of
+from envs.workplace_env.rows import _draw, split_of
 from envs.workplace_env.tables import FIELDS
 from helpers.contract import check_env
 
@@ -735,6 +736,142 @@ def test_bad_knobs_are_named(knobs):
     with pytest.raises(ValueError) as error:
         make_rows(**{"n": 2, **knobs})
     assert any(str(name) in str(error.value) for name in knobs)
+
+
+# The same answers, worked out from the bare rows: each gives the values that the writes must have, in any order.
+
+TODAY = company().now[:10]
+
+
+def rows_in(name: str) -> list[dict]:
+    return [dict(zip(FIELDS[name], row)) for row in company()[name].rows.values()]
+
+
+def mine(rows: list[dict], field: str, who: str) -> list[dict]:
+    return [row for row in rows if row[field].startswith(who.lower() + ".")]
+
+
+def day_of(text: str) -> str:
+    if text == "tomorrow":
+        return str(date.fromisoformat(TODAY) + timedelta(1))
+    return text if text[0] == "2" else datetime.strptime(f"{text} {TODAY[:4]}", "%B %d %Y").date().isoformat()
+
+
+def ago(days: int) -> str:
+    return str(date.fromisoformat(TODAY) - timedelta(days))
+
+
+def first_free(day: str, minutes: int) -> str:
+    busy = set()
+    for event in rows_in("events"):
+        if event["event_start"][:10] == day:
+            at = int(event["event_start"][11:13]) * 60 + int(event["event_start"][14:16])
+            busy |= set(range(at, at + int(event["duration"])))
+    start = next(m for m in range(540, 1081 - minutes, 30) if not busy & set(range(m, m + minutes)))
+    return f"{day} {start // 60:02d}:{start % 60:02d}:00"
+
+
+def overdue(who: str) -> list[dict]:
+    return [t for t in mine(rows_in("tasks"), "assigned_to_email", who)
+            if t["due_date"] < TODAY and t["list_name"] != "Completed"]  # fmt: skip
+
+
+def visits(source: str, first: str, last: str) -> int:
+    return sum(row[4] == source and day_of(first) <= row[0] <= day_of(last) for row in company().visits.rows)
+
+
+def expected_delete_recent(who, n):
+    rows = mine(rows_in("emails"), "sender/recipient", who)
+    return [row["email_id"] for row in rows if row["inbox/outbox"] == "inbox" and row["sent_datetime"] >= ago(n)]
+
+
+def expected_cancel_future(who):
+    rows = mine(rows_in("events"), "participant_email", who)
+    return [row["event_id"] for row in rows if row["event_start"] > company().now]
+
+
+def expected_drop_longest(day, hours):
+    rows = sorted(
+        (r for r in rows_in("events") if r["event_start"][:10] == day_of(day)), key=lambda r: r["event_start"]
+    )
+    lengths = [int(row["duration"]) for row in rows]
+    return [rows[lengths.index(max(lengths))]["event_id"]] if sum(lengths) > 60 * hours else []
+
+
+def expected_take_over(who, other, status, product):
+    rows = mine(rows_in("customers"), "assigned_to_email", who)
+    rows = [r for r in rows if (r["status"].lower(), r["product_interest"].lower()) == (status, product)]
+    return [row["customer_id"] for row in rows]
+
+
+def expected_stale(product, day):
+    return [row["customer_id"] for row in rows_in("customers") if row["product_interest"].lower() == product
+            and row["status"] == "Proposal" and row["last_contact_date"] <= day_of(day)]  # fmt: skip
+
+
+def expected_best_source(first, last):
+    best = max(workplace.actions.SOURCES, key=lambda source: visits(source, first, last))
+    return ["visits_" + best.replace(" ", "_")]
+
+
+def expected_compare(source, other, first, last):
+    more = visits(source, first, last) > visits(other, first, last)
+    return ["visits_" + one.replace(" ", "_") for one in (source, other)] if more else []
+
+
+def expected_lead(name, who, other, day):
+    counts = [
+        sum(
+            company().now < row["event_start"] < day_of(day) + "~"
+            for row in mine(rows_in("events"), "participant_email", one)
+        )
+        for one in (who, other)
+    ]
+    to = other if counts[1] < counts[0] else who
+    return [next(address for address in company().directory if address.startswith(to.lower() + "."))]
+
+
+def expected_less_busy(name, who, other):
+    counts = [len([t for t in mine(rows_in("tasks"), "assigned_to_email", one) if t["list_name"] == "In Progress"])
+              for one in (who, other)]  # fmt: skip
+    to = None if counts[0] == counts[1] else who if counts[0] < counts[1] else other
+    return [address for address in company().directory if to and address.startswith(to.lower() + ".")]
+
+
+def expected_email_overdue(board, source, day, subject, body):
+    rows = [
+        t for t in rows_in("tasks") if (t["board"], t["list_name"]) == (board, source) and t["due_date"] < day_of(day)
+    ]
+    return sorted({row["assigned_to_email"] for row in rows})
+
+
+EXPECTED = {
+    "email_delete_recent": ("email_id", expected_delete_recent),
+    "calendar_cancel_future": ("event_id", expected_cancel_future),
+    "calendar_first_free": ("event_start", lambda who, day, minutes, name: [first_free(day_of(day), minutes)]),
+    "calendar_drop_longest": ("event_id", expected_drop_longest),
+    "project_overdue": ("task_id", lambda who, day: [task["task_id"] for task in overdue(who)]),
+    "project_less_busy": ("new_value", expected_less_busy),
+    "customer_take_over": ("customer_id", expected_take_over),
+    "customer_stale": ("customer_id", expected_stale),
+    "analytics_best_source": ("value_to_plot", expected_best_source),
+    "analytics_compare_sources": ("value_to_plot", expected_compare),
+    "lead_by_meetings": ("assigned_to_email", expected_lead),
+    "email_overdue": ("recipient", expected_email_overdue),
+    "overdue_meeting": (
+        "event_start", lambda who, name, day: [first_free(day_of(day), 30)] if overdue(who) else []
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_ground_truth_worked_out_in_another_way(name):
+    rng, one = random.Random(name), next(one for one in TEMPLATES if one.name == name)
+    field, expected = EXPECTED[name]
+    drawn = [made for _ in range(120) if (made := _draw(one, company(), rng))]
+    assert len(drawn) >= 20
+    for made in drawn:
+        assert sorted(arguments[field] for _, arguments in made.writes) == sorted(expected(**made.values)), made.query
 
 
 # --- the package -----------------------------------------------------------------------------------------
