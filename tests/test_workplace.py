@@ -384,6 +384,13 @@ def test_state_is_what_counts():
         assert score(calling(*made), row_of(*wanted)).reward == 0.0
 
 
+def test_a_plot_of_a_wrong_range_is_an_action():
+    plot = {"time_min": "2024-09-01", "time_max": "None", "value_to_plot": "total_visits", "plot_type": "bar"}
+    assert score(calling(("analytics_create_plot", plot)), row_of()).reason.startswith(
+        "side effect: plots/2024-09-01_None"
+    )
+
+
 def test_case_counts_only_in_status_list_and_board():
     task = next(row for row in company()["tasks"].rows.values() if row[3] == "Backlog")
     rename = {"task_id": task[0], "field": "task_name", "new_value": "New NAME"}
@@ -431,6 +438,14 @@ def test_nothing_to_do_must_have_been_looked_up():
         assert score(undone, free).reason == "no answer: what the task asks to check was not looked up"
         assert score([*answer(row), *calling(CREATE)], free).reason.startswith("side effect: ")
     assert score("", row_of()).reward == 1.0  # the public rule, for rows that do not say what to check
+
+
+def test_the_built_in_task_wants_something():
+    env = WorkplaceEnv()
+    assert "Email Ada" in env.reset() and env.get_reward() == 0.0
+    assert score("", {"task": None}).reward == 0.0
+    env.email_send_email(recipient="ada.lindqvist@larkfield.example", subject="hello", body="Nice to meet you.")
+    assert env.get_reward() == 1.0
 
 
 def test_domains_restrict_the_tools():

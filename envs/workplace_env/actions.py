@@ -259,7 +259,8 @@ def analytics_create_plot(session, time_min, time_max, value_to_plot, plot_type)
     _needed(time_min=time_min, time_max=time_max, value_to_plot=value_to_plot, plot_type=plot_type)
     _one_of(value_to_plot, PLOTTED, "Value to plot")
     _one_of(plot_type, PLOT_TYPES, "Plot type")
-    path = f"plots/{_date(time_min, 'time_min')}_{_date(time_max, 'time_max')}_{value_to_plot}_{plot_type}.png"
+    # Any range is plotted, as in the public tool: a plot of a wrong range is a wrong action, not a refused one.
+    path = f"plots/{time_min}_{time_max}_{value_to_plot}_{plot_type}.png"
     session.plots.append(path)
     return path
 
@@ -317,6 +318,14 @@ def project_management_search_tasks(session, task_name="", assigned_to_email="",
     return [_record("tasks", row) for row in rows]
 
 
+def _due(value: str) -> str:
+    """A due date: a day without a time."""
+    day = _date(value, "due_date")
+    if day != value:
+        raise ValueError(f"Invalid due_date, got {value!r:.60}. Expected a date as YYYY-MM-DD, without a time.")
+    return day
+
+
 def _assignee(session: Session, value: str) -> str:
     """The address of somebody on the team: those who have tasks."""
     value = value.lower()
@@ -335,7 +344,7 @@ def project_management_create_task(session, task_name, assigned_to_email, list_n
     assignee = _assignee(session, assigned_to_email)
     _one_of(list_name, LISTS, "List")
     _one_of(board, BOARDS, "Board")
-    return session.add("tasks", (task_name, assignee, list_name, _date(due_date, "due_date"), board))
+    return session.add("tasks", (task_name, assignee, list_name, _due(due_date), board))
 
 
 def project_management_delete_task(session, task_id):
@@ -355,7 +364,7 @@ def project_management_update_task(session, task_id, field, new_value):
     elif field == "board":
         _one_of(new_value, BOARDS, "Board")
     elif field == "due_date":
-        new_value = _date(new_value, "due_date")
+        new_value = _due(new_value)
     _row(session, "tasks", task_id)
     _updated(session, "tasks", task_id, at, new_value)
     return "Task updated successfully."
@@ -393,7 +402,7 @@ def customer_relationship_manager_update_customer(session, customer_id, field, n
     elif field == "product_interest":
         _one_of(new_value, PRODUCTS, "Product interest")
     elif field in ("last_contact_date", "follow_up_by"):
-        new_value = _date(new_value, field)
+        _date(new_value, field)
     elif field in ("customer_email", "assigned_to_email"):
         new_value = new_value.lower()
     _row(session, "customers", customer_id)
@@ -409,11 +418,13 @@ def customer_relationship_manager_add_customer(
     _one_of(status, STATUSES, "Status")
     if product_interest:
         _one_of(product_interest, PRODUCTS, "Product interest")
-    contact = _date(last_contact_date, "last_contact_date") if last_contact_date else ""
-    follow_up = _date(follow_up_by, "follow_up_by") if follow_up_by else ""
+    if last_contact_date:
+        _date(last_contact_date, "last_contact_date")
+    if follow_up_by:
+        _date(follow_up_by, "follow_up_by")
     values = (
-        assigned_to_email.lower(), customer_name, customer_email.lower(), customer_phone, contact, product_interest,
-        status, follow_up, notes,
+        assigned_to_email.lower(), customer_name, customer_email.lower(), customer_phone, last_contact_date,
+        product_interest, status, follow_up_by, notes,
     )  # fmt: skip
     return session.add("customers", tuple(value or None for value in values))
 

@@ -504,7 +504,18 @@ class WorkplaceEnv:
 
 
 ENV = WorkplaceEnv
-_SMALL = json.dumps({"query": "Delete the last email.", "ground_truth": []})
+_SMALL = json.dumps(
+    {
+        "query": "Email Ada with the title 'Hello' and the text 'Nice to meet you.'",
+        "ground_truth": [
+            {
+                "name": "email_send_email",
+                "arguments": '{"recipient": "ada.lindqvist@larkfield.example", "subject": "Hello", '
+                '"body": "Nice to meet you."}',
+            }
+        ],
+    }
+)
 
 
 def env_for(tables: Tables) -> type[WorkplaceEnv]:

@@ -4,7 +4,7 @@ import json
 import random
 from hashlib import sha256
 
-from . import templates_messages, templates_multi, templates_work  # noqa: F401  (they register themselves)
+from . import templates_multi  # noqa: F401  (it imports the others, and all register themselves)
 from .actions import DOMAINS, WRITES, domain_of
 from .calls import arguments_of
 from .desk import CATEGORIES, LEVELS, TEMPLATES, Desk, Skip, Template
@@ -54,7 +54,8 @@ def make_rows(
         raise ValueError(f"match must be one of {', '.join(MATCHES)}, got {match!r}")
     fewest, most = _steps(steps)
     tables = company()
-    able = [t for t in TEMPLATES if t.held_out == (split == "test") and difficulty in (None, t.level)]
+    templates = sorted(TEMPLATES, key=lambda template: template.name)
+    able = [t for t in templates if t.held_out == (split == "test") and difficulty in (None, t.level)]
     if isinstance(domain, str):
         if domain not in CATEGORIES:
             raise ValueError(f"domain must be one of {', '.join(CATEGORIES)}, got {domain!r}")

@@ -4,8 +4,11 @@ from datetime import timedelta
 
 from .actions import BOARDS, LISTS
 from .desk import Skip, listed, template
-from .templates_messages import _EVENT_NAMES, _NOTES, _next, _recent
-from .templates_work import _NEW_TASKS, _all_tasks, _create, _new_name, _one_customer, _one_task, _plot, _update
+from .templates_analytics import plot_range
+from .templates_calendar import EVENT_NAMES, next_event
+from .templates_customers import new_name, one_customer, update_customer
+from .templates_email import NOTES, recent
+from .templates_projects import NEW_TASKS, all_tasks, create_task, one_task
 
 
 def _send(desk, address: str, subject: str, body: str) -> None:
@@ -33,8 +36,8 @@ def _book(desk, address: str, name: str, start: str, minutes: int = 30) -> None:
     " my first free slot on {day}.",
 )
 def overdue_meeting(desk):
-    who, name, day = desk.person("tasks"), desk.one(*_EVENT_NAMES), desk.workday(1, 20)
-    found = desk.overdue(_all_tasks(desk, who))
+    who, name, day = desk.person("tasks"), desk.one(*EVENT_NAMES), desk.workday(1, 20)
+    found = desk.overdue(all_tasks(desk, who))
     desk.about = who.name
     values = {"who": who.name, "name": name, "day": desk.said(day)}
     if not found:
@@ -70,8 +73,8 @@ def remind_participant(desk):
     " {day}.",
 )
 def silent_meeting(desk):
-    who, n, name, day = desk.person(), desk.one(3, 5, 7), desk.one(*_EVENT_NAMES), desk.workday(1, 20)
-    found = _recent(desk, who, n)
+    who, n, name, day = desk.person(), desk.one(3, 5, 7), desk.one(*EVENT_NAMES), desk.workday(1, 20)
+    found = recent(desk, who, n)
     desk.about = who.name
     values = {"who": who.name, "n": n, "name": name, "day": desk.said(day)}
     if found:
@@ -90,7 +93,7 @@ def silent_meeting(desk):
     " '{subject}' and the text '{body}'",
 )
 def no_meeting_email(desk):
-    who, n, (subject, body) = desk.person(), desk.one(3, 5, 7, 10), desk.one(*_NOTES)
+    who, n, (subject, body) = desk.person(), desk.one(3, 5, 7, 10), desk.one(*NOTES)
     until = desk.today + timedelta(n)
     events = desk.events(who.name.lower(), time_min=desk.now, time_max=f"{until} 23:59:59")
     desk.none_on(until, events, "event_start")
@@ -126,7 +129,7 @@ def low_metric_task(desk):
     if count >= limit:
         return values, "It was not below that, so I did nothing."
     address = desk.address(who)
-    _create(desk, f"Improve {metric}", address, board, due)
+    create_task(desk, f"Improve {metric}", address, board, due)
     _send(desk, address, metric, "Please have a look.")
     return values, f"It was, so {who.name} has a task and an email."
 
@@ -139,7 +142,7 @@ def low_metric_task(desk):
     "Find out who {name} is assigned to and write to them: '{subject}' as the title, '{body}' as the text.",
 )
 def email_owner(desk):
-    customer, (subject, body) = _one_customer(desk), desk.one(*_NOTES)
+    customer, (subject, body) = one_customer(desk), desk.one(*NOTES)
     _send(desk, customer["assigned_to_email"], subject, body)
     return {"name": customer["customer_name"], "subject": subject, "body": body}, "I sent the email."
 
@@ -157,7 +160,7 @@ def cancel_and_tell(desk):
     subject, body = desk.one(
         ("Meeting cancelled", "Sorry, I can't make it."), ("No meeting", "Let us find another time soon.")
     )
-    event = _next(desk, who)
+    event = next_event(desk, who)
     desk.do("calendar_delete_event", event_id=event["event_id"])
     _send(desk, who.address, subject, body)
     return {"who": who.name, "subject": subject, "body": body}, f"It is cancelled, and {who.name} knows."
@@ -200,7 +203,7 @@ def email_overdue(desk):
 )
 def praise_or_blame(desk):
     who, praise = desk.person("tasks"), desk.one("Great work, keep it up!", "Well done.", "You are doing very well.")
-    found = desk.overdue(_all_tasks(desk, who))
+    found = desk.overdue(all_tasks(desk, who))
     if found:
         _send(desk, who.address, "Overdue tasks", "Let us talk about your deadlines.")
     else:
@@ -219,7 +222,7 @@ def praise_or_blame(desk):
     " {day}, otherwise for {who}.",
 )
 def lead_by_meetings(desk):
-    (who, other), name, day = desk.people(2, "customers"), _new_name(desk), desk.workday(5, 25)
+    (who, other), name, day = desk.people(2, "customers"), new_name(desk), desk.workday(5, 25)
     counts = []
     for one in (who, other):
         events = desk.events(one.name.lower(), time_min=desk.now, time_max=f"{day} 23:59:59")
@@ -246,7 +249,7 @@ def lead_by_meetings(desk):
     " have moved your task to review.'",
 )
 def review_and_tell(desk):
-    task = _one_task(desk)
+    task = one_task(desk)
     if task["list_name"] == "In Review":
         raise Skip
     desk.do("project_management_update_task", task_id=task["task_id"], field="list_name", new_value="In Review")
@@ -266,11 +269,11 @@ def review_and_tell(desk):
     held_out=True,
 )
 def kickoff(desk):
-    customer, day, time, minutes = _one_customer(desk), desk.workday(2, 28), desk.time(), desk.minutes()
+    customer, day, time, minutes = one_customer(desk), desk.workday(2, 28), desk.time(), desk.minutes()
     if customer["status"] == "Won":
         raise Skip
     name, address = customer["customer_name"], customer["assigned_to_email"]
-    _update(desk, customer, "status", "Won")
+    update_customer(desk, customer, "status", "Won")
     _book(desk, address, f"Kickoff {name}", f"{day} {time}:00", minutes)
     _send(desk, address, "Kickoff", "See you there.")
     return {"name": name, "day": desk.said(day), "time": time, "minutes": minutes}, "All three things are done."
@@ -297,7 +300,7 @@ def fewer_visits(desk):
     if days[span[1]] >= days[span[0]]:
         return values, "They did not fall, so I did nothing."
     address = desk.address(who)
-    _plot(desk, span, "total_visits", "line")
+    plot_range(desk, span, "total_visits", "line")
     _send(desk, address, "Fewer visits", "Please look at the plot.")
     return values, f"They did; the plot is ready and {who.name} knows."
 
@@ -316,7 +319,7 @@ def stand_in(desk):
     who, other = desk.people(2, "tasks")
     board = desk.one(*BOARDS)
     found = desk.tasks(assigned_to_email=desk.address(who), list_name="In Progress", board=board)
-    event, address = _next(desk, who), desk.address(other)
+    event, address = next_event(desk, who), desk.address(other)
     if not 1 <= len(found) <= 4:
         raise Skip
     for task in found:
@@ -336,7 +339,7 @@ def stand_in(desk):
     held_out=True,
 )
 def forward_and_meet(desk):
-    (who, other), day, time, name = desk.people(2), desk.workday(1, 28), desk.time(), desk.one(*_EVENT_NAMES)
+    (who, other), day, time, name = desk.people(2), desk.workday(1, 28), desk.time(), desk.one(*EVENT_NAMES)
     email, address = desk.last_email(who), desk.address(other)
     desk.do("email_forward_email", email_id=email["email_id"], recipient=address)
     _book(desk, address, name, f"{day} {time}:00")
@@ -356,9 +359,9 @@ def forward_and_meet(desk):
 )
 def task_and_tell(desk):
     who, day = desk.person("tasks"), desk.workday(2, 28)
-    name, board = desk.one(*_NEW_TASKS), desk.one(*BOARDS)
+    name, board = desk.one(*NEW_TASKS), desk.one(*BOARDS)
     address = desk.address(who)
-    _create(desk, name, address, board, day)
+    create_task(desk, name, address, board, day)
     _send(desk, address, "New task", name)
     return {"who": who.name, "day": desk.said(day), "name": name, "board": board}, f"{who.name} knows of the new task."
 
@@ -376,7 +379,7 @@ def task_and_tell(desk):
 )
 def email_owners(desk):
     body = desk.one("How is it going?", "Please call them this week.", "Any news?")
-    found = [_one_customer(desk) for _ in range(desk.rng.randrange(3, 6))]
+    found = [one_customer(desk) for _ in range(desk.rng.randrange(3, 6))]
     names = [customer["customer_name"] for customer in found]
     if len(set(names)) < len(names):
         raise Skip
