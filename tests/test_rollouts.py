@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from envs import load
+from envs import NAMES, load
 from helpers import rollouts
 from helpers.policies import OraclePolicy, RandomPolicy
 from helpers.rollouts import rollout
@@ -140,7 +140,7 @@ def test_a_killed_run_resumes_with_nothing_lost_and_nothing_doubled(tmp_path):
     script = f"""
 import sys, time
 sys.path.insert(0, {str(ROOT)!r})
-from envs import load
+from envs import NAMES, load
 from helpers.policies import OraclePolicy
 from helpers.rollouts import rollout
 sudoku = load("sudoku")
@@ -179,3 +179,26 @@ def test_progress_of_a_quick_loop_is_one_line(capsys):
     for _ in range(300):
         progress.step()
     assert len(capsys.readouterr().out.splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_oracle_solves_every_environment_with_its_tools(name):
+    module = load(name)
+    rows = module.make_rows(12, seed=1)
+    by_tools = isinstance(module.answer(rows[0]), list)
+    episodes = rollout(module, rows, OraclePolicy(module, rows), name="oracle", tools=by_tools, quiet=True)
+    assert {e["reward"] for e in episodes} == {1.0}
+
+
+def test_a_row_that_restricts_its_tools_is_offered_no_others():
+    workplace = load("workplace")
+    rows = workplace.make_rows(12, seed=1)
+    offered = []
+
+    class Looking(OraclePolicy):
+        def generate(self, conversations, tools=None, **sampling):
+            offered.append({tool.__name__ for tool in tools})
+            return super().generate(conversations, tools, **sampling)
+
+    rollout(workplace, rows, Looking(workplace, rows), name="oracle", tools=True, quiet=True)
+    assert all(0 < len(names) < 27 for names in offered) and len({frozenset(n) for n in offered}) > 1
