@@ -205,7 +205,7 @@ def _mark_dead(out: Path) -> None:
     """papermill calls every cell completed when a kernel dies: say in the copy which one was running."""
     saved = json.loads(out.read_text(encoding="utf-8"))
     code = [c for c in saved["cells"] if c["cell_type"] == "code"]
-    ran = sum(bool(c.get("execution_count")) for c in code)
+    ran = sum(bool(c["metadata"].get("papermill", {}).get("start_time")) for c in code)
     for n, cell in enumerate(code[max(ran - 1, 0) :]):
         cell["metadata"].setdefault("papermill", {})["status"] = "pending" if n else "failed"
     banner = "**The kernel died** while this notebook ran; the results up to there are in the files it wrote."
