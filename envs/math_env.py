@@ -408,7 +408,8 @@ class _Token(NamedTuple):
 _WORDS = {"and", "or", "to", "percent", "pi", "infinity", "inf", "infty", "mod", "of", "is", "the", "no", "none", "deg"}
 
 
-def _tokens(text: str) -> list[_Token]:
+def _tokens(text: str, words: bool = False) -> list[_Token]:
+    """The signs of a cleaned text; `words` if it stands in a text command, where letters in a row are a word."""
     found: list[_Token] = []
     at, spaced = 0, False
     while at < len(text):
@@ -429,14 +430,14 @@ def _tokens(text: str) -> list[_Token]:
             elif inner in _FUNCTIONS or inner in ("arg", "lim"):
                 found.append(_Token("word", inner, spaced))
             elif inner:
-                for i, token in enumerate(_tokens(inner)):
+                for i, token in enumerate(_tokens(inner, True)):
                     kind = "text" if token.kind == "word" else token.kind
                     if kind == "text" and value.startswith(("math", "b")) and token.value in ("pi", "i", "e", "d"):
                         kind = "word"
                     found.append(_Token(kind, token.value, spaced or token.spaced or not i))
             spaced = False
             continue
-        if kind == "word":
+        if kind == "word" and not words:
             found += _split_word(value, spaced, found)
         else:
             found.append(_Token(kind, value, spaced))
@@ -472,7 +473,7 @@ def _split_word(word: str, spaced: bool, before: list[_Token]) -> list[_Token]:
     low = word.lower()
     if low in ("and", "or", "percent", "pi") or (low in _FUNCTIONS and low == word):
         return [_Token("word", low, spaced)]
-    if low in _UNITS or low in _FILLERS or low in _TRUTH:
+    if low in _UNITS or low in ("sq", "cu", "per", "cent") or low in _FILLERS or low in _TRUTH:
         return [_Token("text", word, spaced)]
     for name in _FUNCTIONS:
         if len(name) > 2 and word.endswith(name) and len(word) - len(name) <= 2:
@@ -2541,8 +2542,11 @@ def _wordy(text: str) -> bool:
     ) or not text.isascii()  # fmt: skip
 
 
-def judge_text(gold: str, found: str) -> tuple[float | None, str]:
-    """(1.0, 0.0 or None, why) for one answer against the gold one."""
+def judge_text(gold: str, found: str, form: str = "") -> tuple[float | None, str]:
+    """(1.0, 0.0 or None, why) for one answer against the gold one.
+
+    With form "simple" the answer must be worked out as well: 13, not 1 + 12; a whole number as such; no products.
+    """
     g = _gold(gold)
     if g.kind == "bad" and not g.clean.strip():
         return None, f"undecided: {g.fault}"
@@ -2559,7 +2563,64 @@ def judge_text(gold: str, found: str) -> tuple[float | None, str]:
         result, why = False, f"over the limits: {shown!r} is nested too deep"
     if result is None:
         return None, f"undecided: {why or f'{shown!r} against {gold[:60]!r}'}"
+    if result and form == "simple" and not _is_simple(found, g.tree):
+        return 0.0, f"wrong answer: {shown!r} is not worked out"
     return (1.0, "right: " + why) if result else (0.0, "wrong answer: " + why)
+
+
+def _is_simple(found: str, gold: tuple | None) -> bool:
+    """Whether nothing is left to work out in an answer that means what the gold one does."""
+    try:
+        tree = _read(_clean(found))
+    except (Limit, Unreadable, ValueError, RecursionError):
+        return True  # a word, a time
+    if tree[0] == "rel" and set(tree[2]) == {"="}:
+        tree = _value_of(tree)[0] or tree
+    return _simple(tree, gold)
+
+
+def _simple(node: tuple, gold: tuple | None) -> bool:
+    kind = node[0]
+    if kind in ("list", "set"):
+        return all(_simple(item, None) for item in node[1])
+    if kind == "seq":
+        return all(_simple(item, None) for item in node[3])
+    if kind == "rel":
+        if set(node[2]) == {"="}:
+            return _is_name(node[1][0]) and _simple(node[1][-1], gold)
+        return all(side[0] == "sym" or (not _symbols(side) and _simple(side, None)) for side in node[1])
+    if kind in ("qty", "pct", "deg"):
+        return _simple(node[1], gold)
+    if kind == "div" and gold is not None and gold[0] == "num" and gold[1].denominator == 1:
+        return False
+    if kind == "base":
+        return gold is None or gold[0] == "base"
+    terms = node[1] if kind == "add" else (node,)
+    limit = len(gold[1]) if gold is not None and gold[0] == "add" else 1
+    return len(terms) <= limit and all(_term(term) for term in terms)
+
+
+def _term(node: tuple) -> bool:
+    """A number, or a number times roots, pi and powers of variables."""
+    while node[0] == "neg":
+        node = node[1]
+    factors, stack = [], [node]
+    while stack:
+        part = stack.pop()
+        if part[0] == "mul":
+            stack += part[1]
+        elif part[0] == "div" and part[2][0] == "num":
+            if part[1][0] == "num":
+                factors.append("num")
+            else:
+                stack.append(part[1])
+        elif part[0] == "pow" and part[1] == ("num", Fraction(10)) and part[2][0] in ("num", "neg") and node[0] == "mul":
+            continue
+        else:
+            factors.append(part[0] if part[0] != "pow" or (part[1][0] == "sym" and part[2][0] == "num") else "other")
+            if part[0] == "fn" and not (part[1] == "root" and part[2][0][0] == "num"):
+                return False
+    return factors.count("num") <= 1 and set(factors) <= {"num", "const", "sym", "pow", "fn", "inf", "text", "empty"}
 
 
 def _compared(g: _Gold, found: str, shown: str) -> tuple[bool | None, str]:
@@ -2569,8 +2630,11 @@ def _compared(g: _Gold, found: str, shown: str) -> tuple[bool | None, str]:
         if _CHOICE.fullmatch(found):
             return _CHOICE.fullmatch(found)[1].upper() == letter, f"choice {shown!r}"
         m = _CHOSEN.match(found)
-        if not m and g.tree is not None:
-            return equal(g.clean.partition(")")[2].lstrip("} ") or g.text, found), f"{shown!r}"
+        if not m and g.tree is not None:  # the text of the choice, without its letter
+            try:
+                return _same(g.tree, _read(_clean(found))), f"the text of the choice, {shown!r}"
+            except (Limit, Unreadable, ValueError, _Unordered):
+                return False, f"{shown!r} is no one choice"
         if not m or re.match(r"(?:(?:and|or|,|/|;)\s*)*\(?[A-J]\b(?!\s+[a-z])", m[3] or "") or re.match(r"\s*[,/;]", found[m.end(1) if m[1] else m.end(2) :]):
             return False, f"{shown!r} is no one choice"
         return (m[1] or m[2]).upper() == letter, f"choice {(m[1] or m[2]).upper()}"
@@ -2949,7 +3013,7 @@ class MathEnv:
     def reset(self, *, prompt=None, task: str | None = None, **_) -> str | None:
         """Start the problem in `task`; without one, a small built-in problem."""
         fields = _task(task or _SMALL)
-        self._gold = fields["answer"]
+        self._gold, self._form = fields["answer"], str(fields.get("form") or "")
         self._answer: str | None = None
         self._calls = 0
         self.metrics: dict[str, float] = {}
@@ -3007,7 +3071,7 @@ class MathEnv:
             found, rule = extract(found, boxed_only=True)
             if found is None:
                 return 0.0, f"no answer: {rule}"
-        return _remembered(self._gold, found)
+        return _remembered(self._gold, found, self._form)
 
     def _count(self, limit: int) -> None:
         if self._answer is not None:
@@ -3201,3 +3265,887 @@ def _json_call(call) -> tuple[str, dict] | None:
         return (call["name"], arguments) if isinstance(call["name"], str) and isinstance(arguments, dict) else None
     except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
         return None
+
+
+# --- problems --------------------------------------------------------------------------------------------
+
+
+class _Problem(NamedTuple):
+    values: tuple  # what the problem is about; its hash decides the split
+    wordings: tuple[str, ...]
+    answer: object  # int, Fraction or text
+    steps: str  # the worked solution, without the final box
+    calculations: tuple[str, ...] = ()
+
+
+FAMILIES: dict[str, Callable[[random.Random, int], _Problem]] = {}
+_NAMES = "Ada Ben Chloe Dev Ella Finn Grace Hugo Ines Jonas Kira Liam Mia Noor Omar Pia Quinn Rosa Sam Tara".split()
+_THINGS = "apples books coins pencils stickers shells marbles cards stamps beads".split()
+_SHOP = (("pen", "pens"), ("notebook", "notebooks"), ("mug", "mugs"), ("cap", "caps"), ("ticket", "tickets"))
+_DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+
+
+def _family(make: Callable) -> Callable:
+    FAMILIES[make.__name__.strip("_")] = make
+    return make
+
+
+def _n(rng: random.Random, level: int, *spans: tuple[int, int]) -> int:
+    """A number from the span of the level, 0 to 2."""
+    return rng.randint(*spans[level])
+
+
+def _signed_term(n: int, first: bool = False, unit: str = "") -> str:
+    """+ 3x, - x, or 3x at the start."""
+    size = unit if abs(n) == 1 and unit else f"{abs(n)}{unit}"
+    return f"{'-' if n < 0 else ''}{size}" if first else f"{'-' if n < 0 else '+'} {size}"
+
+
+def _chain(fraction: str, value: Fraction) -> str:
+    """A fraction and what it comes to, once if it is the same."""
+    return fraction if fraction == str(value) else f"{fraction} = {value}"
+
+
+@_family
+def _addition(rng, level):
+    a, b = (_n(rng, level, (1, 20), (20, 999), (1_000, 99_999)) for _ in "ab")
+    asks = (f"What is {a} + {b}?", f"What is {a} plus {b}?", f"Add {a} and {b}.", f"Compute {a} + {b}.")
+    return _Problem((a, b), asks, a + b, f"{a} + {b} = {a + b}.", (f"{a} + {b}",))
+
+
+@_family
+def _subtraction(rng, level):
+    a, b = (_n(rng, level, (1, 20), (20, 999), (1_000, 99_999)) for _ in "ab")
+    a, b = (max(a, b), min(a, b)) if level < 2 else (a, b)
+    asks = (f"What is {a} - {b}?", f"What is {a} minus {b}?", f"Subtract {b} from {a}.", f"Compute {a} - {b}.")
+    return _Problem((a, b), asks, a - b, f"{a} - {b} = {a - b}.", (f"{a} - {b}",))
+
+
+@_family
+def _multiplication(rng, level):
+    a, b = _n(rng, level, (2, 12), (11, 99), (101, 999)), _n(rng, level, (2, 12), (3, 99), (11, 999))
+    asks = (f"What is {a} * {b}?", f"What is {a} times {b}?", f"Multiply {a} by {b}.", f"Compute {a} * {b}.")
+    return _Problem((a, b), asks, a * b, f"{a} * {b} = {a * b}.", (f"{a} * {b}",))
+
+
+@_family
+def _division(rng, level):
+    b, q = _n(rng, level, (2, 10), (3, 30), (12, 99)), _n(rng, level, (2, 10), (5, 60), (21, 999))
+    a = b * q
+    asks = (f"What is {a} / {b}?", f"What is {a} divided by {b}?", f"Divide {a} by {b}.", f"Compute {a} / {b}.")
+    return _Problem((a, b), asks, q, f"{b} * {q} = {a}, so {a} / {b} = {q}.", (f"{a} / {b}",))
+
+
+@_family
+def _order_of_operations(rng, level):
+    a, b, c, d = (_n(rng, level, (1, 9), (2, 20), (5, 40)) for _ in "abcd")
+    if level == 0:
+        text, steps, value = f"{a} + {b} * {c}", f"{b} * {c} = {b * c}, {a} + {b * c} = {a + b * c}.", a + b * c
+    elif level == 1:
+        value = (a + b) * c - d
+        text = f"({a} + {b}) * {c} - {d}"
+        steps = f"{a} + {b} = {a + b}, {a + b} * {c} = {(a + b) * c}, {(a + b) * c} - {d} = {value}."
+    else:
+        value = (a - b) * c + d * d
+        text = f"({a} - {b}) * {c} + {d}^2"
+        steps = f"{a} - {b} = {a - b}, ({a - b}) * {c} = {(a - b) * c}, {d}^2 = {d * d}, {(a - b) * c} + {d * d} = {value}."
+    asks = (f"What is {text}?", f"Compute {text}.", f"Evaluate {text}.")
+    return _Problem((level, a, b, c, d if level else 0), asks, value, steps, (text,))
+
+
+@_family
+def _decimals(rng, level):
+    places = (1, 2, 3)[level]
+    a, b = (Fraction(rng.randrange(1, 10 ** (places + 1)), 10**places) for _ in "ab")
+    x, y = _decimal(a), _decimal(b)
+    if level == 2:
+        asks = (f"What is {x} * {y}?", f"Multiply {x} by {y}.", f"Compute the product {x} * {y} exactly.")
+        return _Problem((level, str(a), str(b)), asks, _decimal(a * b), f"{x} * {y} = {_decimal(a * b)}.", (f"{x} * {y}",))
+    asks = (f"What is {x} + {y}?", f"Add {x} and {y}.", f"Compute {x} + {y}.")
+    return _Problem((level, str(a), str(b)), asks, _decimal(a + b), f"{x} + {y} = {_decimal(a + b)}.", (f"{x} + {y}",))
+
+
+def _decimal(value: Fraction) -> str:
+    """A fraction whose denominator divides a power of ten, as a decimal."""
+    return _written(value).split(" ")[0]
+
+
+@_family
+def _shopping(rng, level):
+    """Two to four steps: prices, amounts, change, a discount."""
+    name, (one, many), (other, others) = rng.choice(_NAMES), *rng.sample(_SHOP, 2)
+    n, p = _n(rng, level, (2, 6), (3, 12), (6, 25)), _n(rng, level, (2, 9), (3, 20), (11, 40))
+    if level == 0:
+        asks = (
+            f"{name} buys {n} {many} at ${p} each. How many dollars is that?",
+            f"One {one} costs ${p}. How much do {n} {many} cost, in dollars?",
+            f"{name} pays for {n} {many}, ${p} each. How many dollars?",
+        )
+        return _Problem((level, n, p), asks, n * p, f"{n} * {p} = {n * p}.", (f"{n} * {p}",))
+    m, q = _n(rng, level, (1, 5), (2, 9), (3, 15)), _n(rng, level, (1, 5), (2, 15), (7, 35))
+    first, second = n * p, m * q
+    total = first + second
+    if level == 1:
+        paid = (total // 50 + 1) * 50
+        asks = (
+            f"{name} buys {n} {many} at ${p} each and {m} {others} at ${q} each and pays with ${paid}. "
+            "How many dollars of change does the shop give back?",
+            f"A {one} costs ${p} and a {other} ${q}. {name} takes {n} {many} and {m} {others} and hands over ${paid}. "
+            "How much change is due, in dollars?",
+        )
+        steps = f"{n} * {p} = {first}, {m} * {q} = {second}, {first} + {second} = {total}, {paid} - {total} = {paid - total}."
+        return _Problem((level, n, p, m, q), asks, paid - total, steps, (f"{n} * {p} + {m} * {q}", f"{paid} - {total}"))
+    off = rng.choice((10, 15, 20, 25, 40))
+    saved = Fraction(total * off, 100)
+    value = total - saved
+    asks = (
+        f"{name} orders {n} {many} at ${p} each and {m} {others} at ${q} each. A voucher takes {off}% off the bill. "
+        "How many dollars does the order cost then?",
+        f"A club buys {n} {many} (${p} each) and {m} {others} (${q} each) with {off}% off everything. "
+        "How many dollars does it pay?",
+    )
+    steps = (
+        f"{n} * {p} = {first}, {m} * {q} = {second}, {first} + {second} = {total}, "
+        f"{off}/100 * {total} = {_decimal(saved)}, {total} - {_decimal(saved)} = {_decimal(value)}."
+    )
+    return _Problem((level, n, p, m, q, off), asks, _decimal(value), steps, (f"{n} * {p} + {m} * {q}", f"{total} * (1 - {off}/100)"))
+
+
+@_family
+def _giving(rng, level):
+    """One to four steps of getting and giving away."""
+    (name, friend), thing = rng.sample(_NAMES, 2), rng.choice(_THINGS)
+    a, b = _n(rng, level, (3, 20), (20, 90), (60, 400)), _n(rng, level, (1, 10), (5, 40), (20, 90))
+    if level == 0:
+        asks = (
+            f"{name} has {a} {thing} and gets {b} more. How many now?",
+            f"{name} has {a} {thing}. {friend} gives {name} {b}. How many {thing} has {name}?",
+            f"There are {a} {thing} in a box. {name} adds {b}. How many are in it?",
+        )
+        return _Problem((level, a, b), asks, a + b, f"{a} + {b} = {a + b}.", (f"{a} + {b}",))
+    k, c = _n(rng, level, (2, 3), (2, 4), (3, 9)), _n(rng, level, (1, 5), (3, 15), (10, 60))
+    got = a + k * b
+    if got <= c:
+        c = got // 2
+    left = got - c
+    if level == 1:
+        asks = (
+            f"{name} has {a} {thing}, buys {k} bags of {b} and gives {c} to {friend}. How many {thing} has {name} left?",
+            f"{friend} asks {name} for {c} {thing}. {name} had {a} and just opened {k} packs of {b}. "
+            f"How many does {name} keep?",
+        )
+        steps = f"{k} * {b} = {k * b}, {a} + {k * b} = {got}, {got} - {c} = {left}."
+        return _Problem((level, a, b, k, c), asks, left, steps, (f"{a} + {k} * {b} - {c}",))
+    part = rng.choice((2, 3, 4, 5))
+    c += left % part
+    left = got - c
+    asks = (
+        f"{name} has {a} {thing}, buys {k} bags of {b}, loses {c}, and puts the rest into {part} equal piles. "
+        "How many are in each pile?",
+        f"After adding {k} boxes of {b} to {a} {thing} and throwing {c} away, {name} and {part - 1} friends share what is "
+        f"left equally. How many {thing} does each get?",
+    )
+    steps = f"{k} * {b} = {k * b}, {a} + {k * b} = {got}, {got} - {c} = {left}, {left} / {part} = {left // part}."
+    return _Problem((level, a, b, k, c, part), asks, left // part, steps, (f"({a} + {k} * {b} - {c}) / {part}",))
+
+
+@_family
+def _travel(rng, level):
+    name = rng.choice(_NAMES)
+    v, t = _n(rng, level, (2, 12), (20, 90), (35, 120)), _n(rng, level, (2, 6), (2, 9), (2, 8))
+    if level == 0:
+        asks = (
+            f"{name} walks {v} km a day. How many km in {t} days?",
+            f"{name} rides {v} km each hour. How many km in {t} hours?",
+            f"A boat goes {v} km an hour for {t} hours. How many km?",
+        )
+        return _Problem((level, v, t), asks, v * t, f"{v} * {t} = {v * t}.", (f"{v} * {t}",))
+    w, u = _n(rng, level, (1, 2), (15, 80), (30, 110)), _n(rng, level, (1, 2), (1, 6), (2, 8))
+    far = v * t + w * u
+    if level == 1:
+        asks = (
+            f"{name} drives {t} hours at {v} km/h and {u} hours at {w} km/h. How many km does {name} drive?",
+            f"A train runs at {v} km/h for {t} hours, then at {w} km/h for {u} hours. How many kilometers does it run?",
+        )
+        return _Problem((level, v, t, w, u), asks, far, f"{v} * {t} = {v * t}, {w} * {u} = {w * u}, {v * t} + {w * u} = {far}.", (f"{v} * {t} + {w} * {u}",))
+    speed = Fraction(far, t + u)
+    asks = (
+        f"{name} drives {t} hours at {v} km/h and {u} hours at {w} km/h. Find the average speed of the whole trip in km/h, as "
+        "an exact number.",
+        f"A truck goes at {v} km/h for {t} hours and at {w} km/h for {u} hours. What average speed in km/h is that, exactly?",
+    )
+    steps = f"{v} * {t} + {w} * {u} = {far}, {t} + {u} = {t + u}, {far} / {t + u} = {speed}."
+    return _Problem((level, v, t, w, u), asks, speed, steps, (f"({v} * {t} + {w} * {u}) / ({t} + {u})",))
+
+
+@_family
+def _ages(rng, level):
+    one, two = rng.sample(_NAMES, 2)
+    a, d, k = _n(rng, level, (3, 20), (5, 30), (6, 25)), _n(rng, level, (1, 9), (2, 20), (2, 15)), _n(rng, level, (2, 2), (2, 9), (2, 4))
+    if level == 0:
+        asks = (f"{one} is {a} and {two} is {d} years older. How old is {two}?", f"{two} is {d} years older than {one}, who is {a}. How old is {two}?")
+        return _Problem((level, a, d), asks, a + d, f"{a} + {d} = {a + d}.", (f"{a} + {d}",))
+    if level == 1:
+        asks = (
+            f"{one} is {a} years old and {two} is {d} years older. How old will {two} be in {k} years?",
+            f"{two} is {d} years older than {one}, who is {a} now. What age does {two} reach {k} years from now?",
+        )
+        return _Problem((level, a, d, k), asks, a + d + k, f"{a} + {d} = {a + d}, {a + d} + {k} = {a + d + k}.", (f"{a} + {d} + {k}",))
+    both = a + k * a + 2 * d
+    asks = (
+        f"{one} is {k} times as old as {two}. In {d} years their ages will add up to {both}. How old is {two} now?",
+        f"{d} years from now {one} and {two} will be {both} years old together, and today {one} is {k} times as old as {two}. "
+        f"Find {two}'s age today.",
+    )
+    steps = f"{both} - 2 * {d} = {both - 2 * d}, 1 + {k} = {1 + k}, {both - 2 * d} / {1 + k} = {a}."
+    return _Problem((level, a, d, k), asks, a, steps, (f"({both} - 2 * {d}) / (1 + {k})",))
+
+
+@_family
+def _fraction_sum(rng, level):
+    b, d = _n(rng, level, (3, 9), (3, 12), (7, 30)), _n(rng, level, (3, 9), (3, 12), (7, 30))
+    d = b if level == 0 else d
+    a, c = rng.randint(1, b - 1), rng.randint(1, d - 1)
+    minus = level == 2 and rng.random() < 0.5
+    value = Fraction(a, b) - Fraction(c, d) if minus else Fraction(a, b) + Fraction(c, d)
+    text = f"{a}/{b} {'-' if minus else '+'} {c}/{d}"
+    whole = lcm(b, d)
+    top = a * (whole // b) - c * (whole // d) if minus else a * (whole // b) + c * (whole // d)
+    steps = f"{text} = {_chain(f'{top}/{whole}', value)}."
+    asks = (f"What is {text}?", f"Compute {text} as a fraction.", f"Work out {text}.")
+    return _Problem((level, a, b, c, d, minus), asks, value, steps, (text,))
+
+
+@_family
+def _fraction_product(rng, level):
+    a, b, c, d = (_n(rng, level, (1, 6), (2, 15), (5, 40)) for _ in "abcd")
+    b, d = b + 1, d + 1
+    over = level > 0 and rng.random() < 0.5
+    value = Fraction(a, b) / Fraction(c, d) if over else Fraction(a, b) * Fraction(c, d)
+    sign = "/" if over else "*"
+    text = f"({a}/{b}) {sign} ({c}/{d})"
+    top, bottom = (a * d, b * c) if over else (a * c, b * d)
+    asks = (f"What is {text}?", f"Compute {text} as a fraction.", f"Work out {text}.")
+    return _Problem((level, a, b, c, d, over), asks, value, f"{text} = {_chain(f'{top}/{bottom}', value)}.", (text,))
+
+
+@_family
+def _fraction_of(rng, level):
+    b = _n(rng, level, (2, 5), (3, 9), (6, 16))
+    a, k = rng.randint(1, b - 1), _n(rng, level, (2, 10), (4, 25), (12, 60))
+    n, thing, name = b * k, rng.choice(_THINGS), rng.choice(_NAMES)
+    asks = (
+        f"What is {a}/{b} of {n}?",
+        f"{name} has {n} {thing} and gives away {a}/{b} of them. How many are given away?",
+        f"Find {a}/{b} of {n}.",
+    )
+    return _Problem((level, a, b, n), asks, a * k, f"{n} / {b} = {k}, {k} * {a} = {a * k}.", (f"{a}/{b} * {n}",))
+
+
+@_family
+def _percent_of(rng, level):
+    p = rng.choice(((10, 20, 25, 50), (5, 15, 30, 40, 60, 75), (7, 12, 17, 33, 62, 84, 125))[level])
+    n = _n(rng, level, (1, 10), (2, 30), (10, 300)) * (20 if level < 2 else 5)
+    value = Fraction(n * p, 100)
+    shown = _decimal(value)
+    asks = (f"What is {p}% of {n}?", f"Find {p}% of {n}.", f"Compute {p} percent of {n}.")
+    return _Problem((level, p, n), asks, shown, f"{n} * {p} / 100 = {shown}.", (f"{n} * {p} / 100",))
+
+
+@_family
+def _percent_change(rng, level):
+    p = rng.choice(((10, 20, 25, 50), (5, 20, 30, 40, 60), (12, 15, 35, 45, 80))[level])
+    n, up = _n(rng, level, (1, 15), (2, 20), (3, 60)) * 20, rng.random() < 0.5
+    step = Fraction(n * p, 100)
+    value = n + step if up else n - step
+    verb = "rises" if up else "falls"
+    if level < 2:
+        asks = (
+            f"A price of ${n} {verb} by {p}%. What is the new price in dollars?",
+            f"{n} {'grows' if up else 'shrinks'} by {p}%. What number does it become?",
+        )
+        steps = f"{n} * {p} / 100 = {_decimal(step)}, {n} {'+' if up else '-'} {_decimal(step)} = {_decimal(value)}."
+        return _Problem((level, p, n, up), asks, _decimal(value), steps, (f"{n} * (1 {'+' if up else '-'} {p}/100)",))
+    asks = (
+        f"After it {'rose' if up else 'fell'} by {p}%, a rent is ${_decimal(value)}. How many dollars was it before?",
+        f"A tank holds {_decimal(value)} liters after its content {'grew' if up else 'shrank'} by {p}%. How many liters "
+        "did it hold before?",
+    )
+    factor = _decimal(1 + Fraction(p, 100) if up else 1 - Fraction(p, 100))
+    return _Problem((level, p, n, up), asks, n, f"1 {'+' if up else '-'} {p}/100 = {factor}, {_decimal(value)} / {factor} = {n}.", (f"{_decimal(value)} / {factor}",))
+
+
+@_family
+def _linear_equation(rng, level):
+    x, a, b = _n(rng, level, (1, 10), (-12, 12), (-30, 30)), _n(rng, level, (2, 5), (2, 12), (6, 25)), _n(rng, level, (1, 10), (-20, 20), (-60, 60)) or 1
+    if level < 2:
+        right = a * x + b
+        left = f"{a}x {_signed_term(b)}"
+        asks = (f"Solve {left} = {right} for x.", f"Find x if {left} = {right}.", f"What x makes {left} equal to {right}?")
+        steps = f"{a}x = {right - b}, x = {x}."
+        return _Problem((level, a, b, x), asks, x, steps, (f"({right} - ({b})) / {a}",))
+    c = rng.choice([v for v in range(-15, 16) if v not in (a, 0)])
+    d = (a - c) * x + b
+    left, right = f"{a}x {_signed_term(b)}", f"{_signed_term(c, True, 'x')} {_signed_term(d)}" if d else _signed_term(c, True, "x")
+    asks = (f"Solve {left} = {right} for x.", f"For which x do {left} and {right} have the same value?", f"Find x if {left} = {right}.")
+    steps = f"{a - c}x = {d - b}, x = {x}."
+    return _Problem((level, a, b, c, x), asks, x, steps, (f"({d} - ({b})) / ({a} - ({c}))",))
+
+
+@_family
+def _quadratic_equation(rng, level):
+    p, q = (_n(rng, level, (1, 9), (-9, 9), (-15, 15)) for _ in "pq")
+    a = 1 if level < 2 else rng.randint(2, 4)
+    b, c = -a * (p + q), a * p * q
+    text = f"{_signed_term(a, True, 'x^2')}" + (f" {_signed_term(b, False, 'x')}" if b else "") + (f" {_signed_term(c)}" if c else "")
+    roots = sorted({p, q})
+    gold = str(roots[0]) if len(roots) == 1 else f"{roots[0]}, {roots[1]}"
+    asks = (f"Find all x with {text} = 0.", f"Solve {text} = 0; give all solutions.", f"Which numbers x satisfy {text} = 0? List all.")
+    factors = "".join(f"(x {_signed_term(-r)})" if r else "x" for r in (p, q))
+    steps = f"{text} = {a if a > 1 else ''}{factors}, so " + " or ".join(f"x = {r}" for r in roots) + "."
+    return _Problem((level, a, *sorted((p, q))), asks, gold, steps)
+
+
+@_family
+def _linear_system(rng, level):
+    x, y = (_n(rng, level, (1, 15), (-9, 9), (-20, 20)) for _ in "xy")
+    if level == 0:
+        x, y = max(x, y), min(x, y)
+        a, b, c, d = 1, 1, 1, -1
+    else:
+        while True:
+            a, b, c, d = (rng.choice([v for v in range(-7, 8) if v]) for _ in "abcd")
+            if a * d != b * c:
+                break
+    e, f = a * x + b * y, c * x + d * y
+    one = f"{_signed_term(a, True, 'x')} {_signed_term(b, False, 'y')} = {e}"
+    two = f"{_signed_term(c, True, 'x')} {_signed_term(d, False, 'y')} = {f}"
+    asks = (f"Solve {one}, {two}. Answer as (x, y).", f"Find (x, y) with {one} and {two}.", f"Which pair (x, y) satisfies both {one} and {two}?")
+    det = a * d - b * c
+    steps = f"x = ({e * d} - ({b * f})) / ({det}) = {x}, y = ({a * f} - ({e * c})) / ({det}) = {y}."
+    return _Problem((a, b, c, d, x, y), asks, f"({x}, {y})", steps)
+
+
+@_family
+def _inequality(rng, level):
+    a, b, x = _n(rng, level, (2, 5), (2, 9), (2, 12)), _n(rng, level, (1, 9), (-15, 15), (-40, 40)) or 2, _n(rng, level, (1, 9), (-9, 9), (-20, 20))
+    op = rng.choice(("<", ">", "<=", ">="))
+    minus = level == 2
+    right = (-a if minus else a) * x + b
+    left = f"{_signed_term(-a if minus else a, True, 'x')} {_signed_term(b)}"
+    result = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}[op] if minus else op
+    asks = (f"Solve {left} {op} {right} for x.", f"For which x is {left} {op} {right}? Answer as an inequality.", f"Find all x with {left} {op} {right}.")
+    steps = f"{-a if minus else a}x {op} {right - b}, x {result} {x}."
+    return _Problem((level, a, b, x, op), asks, f"x {result} {x}", steps)
+
+
+@_family
+def _arithmetic_sequence(rng, level):
+    a, d, n = _n(rng, level, (1, 15), (2, 40), (-30, 60)), _n(rng, level, (1, 9), (3, 15), (-14, 14)) or 3, _n(rng, level, (5, 5), (8, 30), (20, 90))
+    terms = [a + d * k for k in range(4)]
+    value = a + d * (n - 1)
+    shown = ", ".join(map(str, terms))
+    if level == 0:
+        asks = (f"What comes next: {shown}?", f"Continue {shown} by one number.", f"Give the next number: {shown}, ...")
+        return _Problem((level, a, d), asks, value, f"{terms[1]} - {terms[0]} = {d}, {terms[3]} + {d} = {value}.", (f"{terms[3]} + {d}",))
+    asks = (
+        f"An arithmetic sequence begins {shown}. What is term number {n}?",
+        f"Find the {n}th member of the arithmetic sequence {shown}, ...",
+    )
+    return _Problem((level, a, d, n), asks, value, f"{terms[1]} - ({terms[0]}) = {d}, {a} + {n - 1} * ({d}) = {value}.", (f"{a} + {n - 1} * ({d})",))
+
+
+@_family
+def _geometric_sequence(rng, level):
+    a, q, n = _n(rng, level, (1, 12), (2, 9), (2, 12)), _n(rng, level, (2, 5), (2, 5), (2, 4)), _n(rng, level, (4, 4), (6, 8), (9, 12))
+    shown = ", ".join(str(a * q**k) for k in range(3))
+    value = a * q ** (n - 1)
+    if level == 0:
+        asks = (f"What comes next: {shown}?", f"Continue {shown} by one number.", f"Give the next number: {shown}, ...")
+        return _Problem((level, a, q), asks, value, f"{a * q**2} * {q} = {value}.", (f"{a * q**2} * {q}",))
+    if level == 1:
+        asks = (f"A geometric sequence begins {shown}. What is term number {n}?", f"Find the {n}th member of the geometric sequence {shown}, ...")
+        return _Problem((level, a, q, n), asks, value, f"{a} * {q}^{n - 1} = {value}.", (f"{a} * {q}^{n - 1}",))
+    value = a * (q**n - 1) // (q - 1)
+    asks = (f"Add up the first {n} terms of the geometric sequence {shown}, ...", f"A geometric sequence begins {shown}. What do its first {n} terms add up to?")
+    return _Problem((level, a, q, n), asks, value, f"{a} * ({q}^{n} - 1) / ({q} - 1) = {value}.", (f"{a} * ({q}^{n} - 1) / ({q} - 1)",))
+
+
+@_family
+def _average(rng, level):
+    k = (2, 4, 6)[level]
+    values = [_n(rng, level, (1, 20), (5, 60), (20, 400)) for _ in range(k)]
+    if level < 2:
+        values[-1] += -sum(values) % k
+    mean = Fraction(sum(values), k)
+    shown = " and ".join(map(str, values)) if k == 2 else ", ".join(map(str, values))
+    asks = (f"What is the average of {shown}?", f"Find the mean of {shown}.", f"Compute the mean of the numbers {shown} exactly.")
+    added = " + ".join(map(str, values))
+    return _Problem((level, *sorted(values)), asks, mean, f"{added} = {sum(values)}, {sum(values)} / {k} = {mean}.", (f"({added}) / {k}",))
+
+
+@_family
+def _arrangements(rng, level):
+    n = _n(rng, level, (3, 45), (4, 40), (6, 30))
+    k = (2, rng.randint(3, 4), rng.randint(3, 5))[level]
+    value = 1
+    for i in range(k):
+        value *= n - i
+    product = " * ".join(str(n - i) for i in range(k))
+    asks = (
+        f"In how many ways can {k} of {n} runners finish first to {('', '', 'second', 'third', 'fourth', 'fifth')[k]}?",
+        f"How many codes of {k} different letters can be made from {n} letters?",
+        f"{k} different prizes go to {k} of {n} people. In how many ways?",
+    )
+    return _Problem((n, k), asks, value, f"{product} = {value}.", (product,))
+
+
+@_family
+def _choices(rng, level):
+    n = _n(rng, level, (3, 45), (5, 18), (8, 20))
+    k = (2, rng.randint(2, 4), rng.randint(3, 6))[level]
+    if level < 2:
+        asks = (
+            f"How many ways are there to choose {k} of {n} people?",
+            f"How many groups of {k} can be picked from {n} cards?",
+            f"A team of {k} is picked from {n} players. In how many ways?",
+        )
+        return _Problem((level, n, k), asks, comb(n, k), f"C({n}, {k}) = {comb(n, k)}.", (f"{n}! / ({k}! * {n - k}!)",))
+    m, j = rng.randint(4, 9), rng.randint(1, 3)
+    value = comb(n, k) * comb(m, j)
+    asks = (
+        f"A committee has {k} of {n} teachers and {j} of {m} students. How many committees are possible?",
+        f"In how many ways can one pick {k} of {n} red cards and {j} of {m} blue cards?",
+    )
+    steps = f"C({n}, {k}) = {comb(n, k)}, C({m}, {j}) = {comb(m, j)}, {comb(n, k)} * {comb(m, j)} = {value}."
+    return _Problem((level, n, k, m, j), asks, value, steps, (f"{comb(n, k)} * {comb(m, j)}",))
+
+
+@_family
+def _probability(rng, level):
+    red, blue = (_n(rng, level, (1, 9), (2, 12), (3, 15)) for _ in "rb")
+    n = red + blue
+    if level == 0:
+        asks = (
+            f"A bag has {red} red and {blue} blue balls. One is drawn. How likely is red, as a fraction?",
+            f"{red} of {n} cards win. One card is drawn. How likely is a win, as a fraction?",
+        )
+        return _Problem((level, red, blue), asks, Fraction(red, n), f"{red} + {blue} = {n}, {_chain(f'{red}/{n}', Fraction(red, n))}.", (f"{red}/{n}",))
+    if level == 1:
+        value = Fraction(red * (red - 1), n * (n - 1))
+        asks = (
+            f"A bag has {red} red and {blue} blue balls. Two are drawn without putting back. How likely are two red ones, as a fraction?",
+            f"Of {n} parts {red} are good. Two different parts are picked at random. With what probability are both good? "
+            "Answer with a fraction.",
+        )
+        return _Problem((level, red, blue), asks, value, f"{red}/{n} * {red - 1}/{n - 1} = {value}.", (f"{red}/{n} * {red - 1}/{n - 1}",))
+    value = Fraction(2 * red * blue, n * (n - 1))
+    asks = (
+        f"A bag has {red} red and {blue} blue balls. Two are drawn without putting back. How likely are they to differ in color, "
+        "as a fraction?",
+        f"Two of {n} guests, {red} from Peru and {blue} from Kenya, are picked at random. With what probability do they come from "
+        "different countries? Answer with a fraction.",
+    )
+    return _Problem((level, red, blue), asks, value, f"2 * {red}/{n} * {blue}/{n - 1} = {value}.", (f"2 * {red}/{n} * {blue}/{n - 1}",))
+
+
+@_family
+def _dice(rng, level):
+    sides = rng.choice((4, 6, 8, 10, 12, 20))
+    target = rng.randint(2, 2 * sides)
+    if level == 0:
+        target = rng.randint(1, sides - 1)
+        value = Fraction(sides - target, sides)
+        asks = (
+            f"A die has {sides} sides. How likely is more than {target}, as a fraction?",
+            f"A die with {sides} sides is rolled. How likely is more than {target}? Answer with a fraction.",
+        )
+        steps = f"{sides} - {target} = {sides - target}, {_chain(f'{sides - target}/{sides}', value)}."
+        return _Problem((level, sides, target), asks, value, steps, (f"({sides} - {target})/{sides}",))
+    ways = sum(1 for i in range(1, sides + 1) if 1 <= target - i <= sides)
+    value = Fraction(ways, sides**2)
+    asks = (
+        f"Two fair dice with {sides} sides are rolled. With what probability do they add up to {target}? Answer with a fraction.",
+        f"How likely is {target} as the points of two {sides}-sided dice together, as a fraction?",
+    )
+    return _Problem((1, sides, target), asks, value, f"{sides}^2 = {sides**2}, {ways} pairs, {_chain(f'{ways}/{sides**2}', value)}.", (f"{ways}/{sides**2}",))
+
+
+@_family
+def _greatest_common_divisor(rng, level):
+    g, a, b = _n(rng, level, (2, 6), (3, 20), (12, 90)), _n(rng, level, (1, 6), (2, 15), (7, 60)), _n(rng, level, (1, 6), (2, 15), (7, 60))
+    a, b = g * a, g * b
+    value = gcd(a, b)
+    asks = (f"What is gcd({a}, {b})?", f"Find the greatest common divisor of {a} and {b}.", f"Which number is the largest that divides both {a} and {b}?")
+    return _Problem(tuple(sorted((a, b))), asks, value, f"{a} = {value} * {a // value}, {b} = {value} * {b // value}.", (f"gcd({a}, {b})",))
+
+
+@_family
+def _least_common_multiple(rng, level):
+    a, b = (_n(rng, level, (2, 12), (4, 30), (12, 90)) for _ in "ab")
+    value = lcm(a, b)
+    asks = (f"What is lcm({a}, {b})?", f"Find the least common multiple of {a} and {b}.", f"Which positive number is the smallest that both {a} and {b} divide?")
+    return _Problem(tuple(sorted((a, b))), asks, value, f"{a} * {b} / {gcd(a, b)} = {value}.", (f"lcm({a}, {b})",))
+
+
+@_family
+def _divisors(rng, level):
+    n = _n(rng, level, (4, 60), (61, 400), (401, 3_000))
+    powers, rest, p = [], n, 2
+    while rest > 1:
+        k = 0
+        while rest % p == 0:
+            rest, k = rest // p, k + 1
+        if k:
+            powers.append((p, k))
+        p += 1
+    value = 1
+    for _, k in powers:
+        value *= k + 1
+    shown = " * ".join(f"{p}^{k}" if k > 1 else str(p) for p, k in powers)
+    product = " * ".join(f"({k} + 1)" for _, k in powers)
+    asks = (f"How many positive divisors does {n} have?", f"How many positive whole numbers divide {n}?", f"Count the divisors of {n}, 1 and {n} among them.")
+    return _Problem((n,), asks, value, f"{n} = {shown}, {product} = {value}.", (product,))
+
+
+@_family
+def _remainder(rng, level):
+    m, a = _n(rng, level, (2, 9), (5, 30), (7, 60)), _n(rng, level, (5, 60), (50, 900), (2, 30))
+    if level < 2:
+        asks = (f"What is {a} mod {m}?", f"What remains when {a} is divided by {m}?", f"{a} sweets are packed in bags of {m}. How many are left over?")
+        return _Problem((level, a, m), asks, a % m, f"{a} = {a // m} * {m} + {a % m}.", (f"{a} mod {m}",))
+    k = rng.randint(5, 40)
+    value = pow(a, k, m)
+    steps, power, at = [], a % m, 1
+    while at * 2 <= k:
+        power, at = power * power % m, at * 2
+        steps.append(f"{a}^{at} = {power}")
+    asks = (f"What is {a}^{k} mod {m}?", f"What remains when {a}^{k} is divided by {m}?")
+    worked = ", ".join(steps)
+    return _Problem((level, a, k, m), asks, value, f"Mod {m}: {worked}, {a}^{k} = {value}.", (f"{a}^{k} mod {m}",))
+
+
+@_family
+def _base(rng, level):
+    n, b = _n(rng, level, (4, 99), (30, 300), (200, 5_000)), (rng.choice((2, 3)), rng.choice((2, 3, 5)), rng.choice((3, 6, 7)))[level]
+    digits, rest = "", n
+    while rest:
+        digits, rest = str(rest % b) + digits, rest // b
+    if rng.random() < 0.5:
+        asks = (f"Write {n} in base {b}.", f"What is {n} in base {b}?", f"Convert {n} to base {b}.")
+        gold = f"{digits}_{b}"
+    else:
+        asks = (f"What is {digits} in base {b} as a decimal number?", f"Convert {digits} from base {b} to base ten.")
+        gold = str(n)
+    parts = " + ".join(f"{d} * {b ** (len(digits) - 1 - i)}" for i, d in enumerate(digits))
+    return _Problem((n, b), asks, gold, f"{parts} = {n}.", (parts,))
+
+
+@_family
+def _rectangle(rng, level):
+    a, b = (_n(rng, level, (2, 12), (5, 60), (12, 90)) for _ in "ab")
+    if level < 2:
+        if rng.random() < 0.5:
+            asks = (f"A rectangle is {a} by {b}. What area has it?", f"A field is {a} m long and {b} m wide. How many square meters is it?")
+            return _Problem((level, *sorted((a, b)), "area"), asks, a * b, f"{a} * {b} = {a * b}.", (f"{a} * {b}",))
+        asks = (f"A rectangle is {a} by {b}. What perimeter has it?", f"A garden is {a} m long and {b} m wide. How many meters of fence go around it?")
+        return _Problem((level, *sorted((a, b)), "around"), asks, 2 * (a + b), f"{a} + {b} = {a + b}, 2 * {a + b} = {2 * (a + b)}.", (f"2 * ({a} + {b})",))
+    asks = (
+        f"A rectangle has area {a * b} and one side of length {a}. What perimeter has it?",
+        f"A field of {a * b} square meters is {a} m long. How many meters of fence go around it?",
+    )
+    return _Problem((level, a, b), asks, 2 * (a + b), f"{a * b} / {a} = {b}, 2 * ({a} + {b}) = {2 * (a + b)}.", (f"2 * ({a} + {a * b} / {a})",))
+
+
+@_family
+def _triangle(rng, level):
+    if level == 0:
+        a, b = rng.randint(2, 12), rng.randint(2, 12)
+        value = Fraction(a * b, 2)
+        asks = (f"A triangle has base {a} and height {b}. What area has it?", f"Find the area of a triangle of base {a} and height {b}.")
+        return _Problem((level, a, b), asks, _decimal(value), f"{a} * {b} / 2 = {_decimal(value)}.", (f"{a} * {b} / 2",))
+    if level == 1:
+        a, b = rng.randint(20, 100), rng.randint(10, 79)
+        asks = (f"Two angles of a triangle are {a} and {b} degrees. How many degrees has the third?", f"A triangle has angles of {a} and {b} degrees. Find its third angle in degrees.")
+        return _Problem((level, *sorted((a, b))), asks, 180 - a - b, f"180 - {a} - {b} = {180 - a - b}.", (f"180 - {a} - {b}",))
+    a, b = rng.randint(2, 24), rng.randint(2, 24)
+    square = a * a + b * b
+    root = isqrt(square)
+    gold = str(root) if root * root == square else f"\\sqrt{{{square}}}"
+    asks = (
+        f"The legs of a right triangle are {a} and {b}. How long is its hypotenuse, exactly?",
+        f"A rectangle is {a} by {b}. Give the exact length of its diagonal.",
+    )
+    return _Problem((level, *sorted((a, b))), asks, gold, f"{a}^2 + {b}^2 = {square}.", (f"sqrt({a}^2 + {b}^2)",))
+
+
+@_family
+def _circle(rng, level):
+    r, around = _n(rng, level, (1, 40), (2, 60), (3, 60)), rng.random() < 0.5
+    if level == 0:
+        if around:
+            asks = (f"A circle has radius {r}. How long is it around, in terms of pi?", f"Find the circumference of a circle of radius {r}, in terms of pi.")
+            return _Problem((level, r, around), asks, f"{2 * r}\\pi", f"2 * {r} = {2 * r}.")
+        asks = (f"A circle has radius {r}. Give its area in terms of pi.", f"Find the area of a circle of radius {r}, in terms of pi.")
+        return _Problem((level, r, around), asks, f"{r * r}\\pi", f"{r}^2 = {r * r}.")
+    d = 2 * r + 1
+    if level == 1:
+        if around:
+            asks = (f"Find the perimeter of a half disk {d} across, in terms of pi.", f"A half disk is {d} across. How long is its edge, in terms of pi?")
+            return _Problem((level, r, around), asks, f"{d} + \\frac{{{d}}}{{2}}\\pi", f"the arc has {d}/2 pi, the straight edge {d}.")
+        asks = (f"A circle has diameter {d}. Give its area in terms of pi.", f"Find the area, in terms of pi, of a circle that is {d} across.")
+        return _Problem((level, r, around), asks, f"\\frac{{{d**2}}}{{4}}\\pi", f"({d}/2)^2 = {d**2}/4.")
+    h = rng.randint(2, 30)
+    asks = (
+        f"A cylinder has radius {r} and height {h}. Give its whole surface in terms of pi.",
+        f"Find the surface of a closed can of radius {r} and height {h}, in terms of pi.",
+    )
+    value = 2 * r * (r + h)
+    return _Problem((level, r, h), asks, f"{value}\\pi", f"2 * {r}^2 = {2 * r * r}, 2 * {r} * {h} = {2 * r * h}, {2 * r * r} + {2 * r * h} = {value}.")
+
+
+@_family
+def _units(rng, level):
+    table = (
+        (("meters", "centimeters", 100), ("hours", "minutes", 60), ("weeks", "days", 7), ("minutes", "seconds", 60)),
+        (("kilometers", "meters", 1000), ("days", "hours", 24), ("feet", "inches", 12), ("pounds", "ounces", 16)),
+        (("kilometers per hour", "meters per second", Fraction(5, 18)), ("square meters", "square centimeters", 10_000), ("days", "minutes", 1440), ("miles", "feet", 5280)),
+    )  # fmt: skip
+    many, few, k = rng.choice(table[level])
+    n = _n(rng, level, (2, 12), (2, 40), (3, 90))
+    value = n * k
+    asks = (f"How many {few} are {n} {many}?", f"Convert {n} {many} to {few}.", f"Express {n} {many} in {few}.")
+    return _Problem((level, many, few, n), asks, value, f"{n} * {k} = {value}.", (f"{n} * {k}",))
+
+
+@_family
+def _weekday(rng, level):
+    at, n = rng.randrange(7), _n(rng, level, (1, 7), (8, 60), (70, 999))
+    if level < 2:
+        day = _DAYS[(at + n) % 7]
+        asks = (f"Today is {_DAYS[at]}. What day is it in {n} days?", f"Which weekday comes {n} days after {_DAYS[at]}?", f"It is {_DAYS[at]} now. What weekday will it be {n} days later?")
+        return _Problem((at, n), asks, day, f"{n} = {n // 7} * 7 + {n % 7}, and {_DAYS[at]} plus {n % 7} gives {day}.", (f"{n} mod 7",))
+    start = date(rng.randint(1990, 2040), 1, 1) + timedelta(days=rng.randrange(365))
+    day, end = _DAYS[(start + timedelta(days=n)).weekday()], start + timedelta(days=n)
+    asks = (
+        f"{_spoken(start)} is a {_DAYS[start.weekday()]}. What weekday is {_spoken(end)}?",
+        f"Given that {_spoken(start)} falls on a {_DAYS[start.weekday()]}, on which weekday does {_spoken(end)} fall?",
+    )
+    steps = f"{n} days later, {n} = {n // 7} * 7 + {n % 7}, and {_DAYS[start.weekday()]} plus {n % 7} gives {day}."
+    return _Problem((start.isoformat(), n), asks, day, steps, (f"{n} mod 7",))
+
+
+def _spoken(day: date) -> str:
+    return f"{_MONTHS[day.month - 1].capitalize()} {day.day}, {day.year}"
+
+
+@_family
+def _days_between(rng, level):
+    start = date(2000 + rng.randrange(40), 1, 1) + timedelta(days=rng.randrange(365))
+    n = _n(rng, level, (1, 20), (30, 150), (200, 900))
+    if level == 0:
+        start = start.replace(day=rng.randint(1, 8))
+    end = start + timedelta(days=n)
+    one, two = _spoken(start), _spoken(end)
+    if level == 0:
+        one, two = (text.rpartition(",")[0] for text in (one, two))
+    asks = (f"How many days after {one} is {two}?", f"Count the days from {one} to {two}, without the first.", f"How many days pass from {one} to {two}?")
+    parts, at = [], start
+    while (at.year, at.month) != (end.year, end.month):
+        following = date(at.year + at.month // 12, at.month % 12 + 1, 1)
+        parts.append((following - at).days)
+        at = following
+    parts.append((end - at).days)
+    added = " + ".join(map(str, parts))
+    return _Problem((start.isoformat() if level else one, n), asks, n, f"{added} = {n}." if len(parts) > 1 else f"{end.day} - {start.day} = {n}.", (added,))
+
+
+@_family
+def _clock(rng, level):
+    start, n = rng.randrange(8 * 60, 11 * 60) // 5 * 5, _n(rng, level, (1, 11), (1, 40), (40, 150)) * 5
+    end = start + n
+    one, two = (f"{t // 60}:{t % 60:02d}" for t in (start, end))
+    asks = (f"It is {one} on a 24-hour clock. What time is it {n} minutes later?", f"A film starts at {one} and takes {n} minutes. When does it end, on a 24-hour clock?")
+    if end >= 24 * 60:
+        two = f"{end // 60 - 24}:{end % 60:02d}"
+    return _Problem((start, n), asks, two, f"{n} = {n // 60} * 60 + {n % 60}, and {one} plus {n // 60} h {n % 60} min gives {two}.")
+
+
+@_family
+def _expand(rng, level):
+    a, b = (_n(rng, level, (1, 9), (-9, 9), (-12, 12)) or 2 for _ in "ab")
+    p, q = (1, 1) if level == 0 else (_n(rng, level, (1, 1), (1, 3), (2, 5)) for _ in "pq")
+    left = f"({_signed_term(p, True, 'x')} {_signed_term(a)})({_signed_term(q, True, 'x')} {_signed_term(b)})"
+    middle = p * b + a * q
+    gold = _signed_term(p * q, True, "x^2") + (f" {_signed_term(middle, False, 'x')}" if middle else "") + f" {_signed_term(a * b)}"
+    asks = (f"Expand {left}.", f"Multiply out {left}.", f"Write {left} without brackets.")
+    steps = f"{p} * ({b}) + ({a}) * {q} = {middle}, ({a}) * ({b}) = {a * b}."
+    return _Problem((p, a, q, b), asks, gold, steps)
+
+
+@_family
+def _polynomial_value(rng, level):
+    a, b, c, x = (_n(rng, level, (1, 5), (-6, 9), (-12, 12)) or 1 for _ in "abcx")
+    power = 2 if level < 2 else 3
+    text = f"{_signed_term(a, True, f'x^{power}')} {_signed_term(b, False, 'x')} {_signed_term(c)}"
+    value = a * x**power + b * x + c
+    asks = (f"Evaluate {text} at x = {x}.", f"What value does {text} take for x = {x}?", f"Put x = {x} into {text}.")
+    worked = f"{a} * ({x})^{power} + ({b}) * ({x}) + ({c})"
+    return _Problem((power, a, b, c, x), asks, value, f"({x})^{power} = {x**power}, {worked} = {value}.", (worked,))
+
+
+@_family
+def _rate_of_work(rng, level):
+    one, two = rng.sample(_NAMES, 2)
+    a, b = (_n(rng, level, (2, 12), (3, 15), (6, 40)) for _ in "ab")
+    if level == 0:
+        asks = (f"{one} paints {a} doors an hour. How many in {b} hours?", f"A press prints {a} pages a minute. How many in {b} minutes?")
+        return _Problem((level, a, b), asks, a * b, f"{a} * {b} = {a * b}.", (f"{a} * {b}",))
+    value = 1 / (Fraction(1, a) + Fraction(1, b))
+    asks = (
+        f"{one} paints a fence in {a} hours and {two} in {b}. How many hours do they need together? Answer exactly.",
+        f"One pipe fills a tank in {a} hours, another in {b}. In how many hours do both fill it? Answer exactly.",
+    )
+    return _Problem((level, *sorted((a, b))), asks, value, f"1/{a} + 1/{b} = {1 / value}, 1 / ({1 / value}) = {value}.", (f"1 / (1/{a} + 1/{b})",))
+
+
+@_family
+def _digit_sum(rng, level):
+    n = _n(rng, level, (10, 99), (1_000, 99_999), (10**7, 10**10))
+    digits = list(map(int, str(n)))
+    added = " + ".join(map(str, digits))
+    asks = (f"Add up the digits of {n}.", f"What do the digits of {n} add up to?", f"Compute the digit sum of {n}.")
+    return _Problem((n,), asks, sum(digits), f"{added} = {sum(digits)}.", (added,))
+
+
+@_family
+def _comparison(rng, level):
+    b, d = (_n(rng, level, (2, 6), (5, 20), (11, 60)) for _ in "bd")
+    a, c = rng.randint(1, b), rng.randint(1, d)
+    left, right = a * d, c * b
+    word = "yes" if left > right else "no"
+    asks = (f"Is {a}/{b} greater than {c}/{d}? Answer yes or no.", f"Yes or no: {a}/{b} > {c}/{d}?", f"Yes or no: is {a}/{b} more than {c}/{d}?")
+    return _Problem((a, b, c, d), asks, word, f"{a} * {d} = {left}, {c} * {b} = {right}.", (f"{a}/{b} - {c}/{d}",))
+
+
+def split_of(family: str, values: tuple) -> str:
+    """The split that a problem belongs to: 70 % train, 10 % validation, 20 % test, by a hash of family and values."""
+    share = int.from_bytes(sha256(json.dumps([family, *values]).encode()).digest()[:4], "big") / 2**32
+    return "train" if share < 0.7 else "validation" if share < 0.8 else "test"
+
+
+def make_rows(
+    n: int,
+    seed: int = 0,
+    split: str = "train",
+    *,
+    difficulty: str = "easy",
+    families: Iterable[str] | None = None,
+    tools: bool = False,
+) -> list[dict]:
+    """Make `n` different problems with exact answers.
+
+    Args:
+        n: How many.
+        seed: Same arguments, same rows, on every platform.
+        split: "train", "validation" or "test"; they share no problem, whatever its wording.
+        difficulty: "easy" (one step, small numbers, short texts), "medium" or "hard".
+        families: Names out of `FAMILIES`; None takes all of them, in turn.
+        tools: Ask for the answer through the tools `calculate` and `submit`, not in a box.
+
+    Raises:
+        ValueError: an argument is out of range, or there are not `n` such problems.
+    """
+    if type(n) is not int or n < 0:
+        raise ValueError(f"n must be a whole number, 0 or more, got {n!r}")
+    if split not in SPLITS:
+        raise ValueError(f"split must be one of {', '.join(SPLITS)}, got {split!r}")
+    if difficulty not in DIFFICULTIES:
+        raise ValueError(f"difficulty must be one of {', '.join(DIFFICULTIES)}, got {difficulty!r}")
+    names = [families] if isinstance(families, str) else list(FAMILIES) if families is None else list(families)
+    if unknown := [name for name in names if name not in FAMILIES] or ([] if names else ["nothing"]):
+        raise ValueError(f"families holds {unknown[0]!r}; choose among {', '.join(FAMILIES)}")
+    level = DIFFICULTIES.index(difficulty)
+    rng = random.Random(f"math {seed} {split} {difficulty} {' '.join(names)}")
+    order = rng.sample(names, len(names))
+    rows, seen, turn, misses = [], set(), 0, 0
+    while len(rows) < n:
+        name = order[turn % len(order)]
+        turn += 1
+        for _ in range(60):
+            problem = FAMILIES[name](rng, level)
+            key = (name, json.dumps(problem.values))
+            if key not in seen and split_of(name, problem.values) == split:
+                seen.add(key)
+                rows.append(_row(name, difficulty, problem, rng.choice(problem.wordings), tools))
+                misses = 0
+                break
+        else:
+            misses += 1
+            if misses > len(order):
+                raise ValueError(f"found only {len(rows)} of {n} {difficulty} problems in {', '.join(names)}; ask for fewer")
+    return rows
+
+
+def _row(name: str, difficulty: str, problem: _Problem, question: str, tools: bool) -> dict:
+    how = "Hand in the answer with the submit tool." if tools else "Answer in \\boxed{}."
+    task = {"answer": str(problem.answer), "steps": problem.steps, "form": "simple", "family": name, "difficulty": difficulty}
+    if tools:
+        task |= {"tools": True, "calculations": list(problem.calculations)}
+    digest = sha256(json.dumps([name, *problem.values]).encode()).hexdigest()[:12]
+    return {
+        "prompt": [{"role": "user", "content": f"{question} {how}"}],
+        "environment": "math",
+        "task_id": f"math-{name}-{'tools-' if tools else ''}{difficulty}-{digest}",
+        "task": json.dumps(task),
+    }
+
+
+# --- problems of others ----------------------------------------------------------------------------------
+
+
+def read_rows(records: str | os.PathLike | Iterable[dict], instruction: str = "Answer in \\boxed{}.") -> list[dict]:
+    r"""Rows from records in the shape of GSM8K, MATH, AIME or NeMo Gym's math sets.
+
+    Args:
+        records: A JSONL file, or dicts. The question is `question` or `problem`; the gold answer is `expected_answer`,
+            `answer` (the part after `####` if there is one), or the last box of `solution`. A record with
+            `responses_create_params` keeps its own messages.
+        instruction: Put after the question where the record brings no messages; says how to answer.
+
+    Returns:
+        One row for each record, in order. A record whose gold answer is empty makes a row that scores None.
+
+    Raises:
+        ValueError: a record has no question, or no field that holds an answer.
+    """
+    if isinstance(records, str | os.PathLike):
+        with open(records, encoding="utf-8") as file:
+            records = [json.loads(line) for line in file if line.strip()]
+    rows = []
+    for i, record in enumerate(records):
+        low = {str(key).lower(): value for key, value in record.items()}
+        messages = (low.get("responses_create_params") or {}).get("input")
+        question = low.get("question") or low.get("problem")
+        if isinstance(messages, str):
+            messages = [{"role": "user", "content": messages}]
+        if not question and not messages:
+            raise ValueError(f"record {i} has no question; expected one of question, problem, responses_create_params")
+        gold = next((low[k] for k in ("expected_answer", "answer", "solution", "final_answer") if low.get(k) is not None), None)
+        if gold is None:
+            raise ValueError(f"record {i} has no answer; expected one of expected_answer, answer, solution")
+        gold = str(gold[0] if isinstance(gold, list) and len(gold) == 1 else gold)
+        steps = ""
+        if "####" in gold:
+            steps, _, gold = gold.rpartition("####")
+            steps = re.sub(r"<<[^<>]{0,200}>>", "", steps)
+        elif (boxes := _boxes(gold)) and boxes[-1][2] is not None:
+            steps, gold = "", boxes[-1][2]
+        gold = gold.strip()
+        prompt = [{"role": m["role"], "content": m["content"]} for m in messages or []] or [
+            {"role": "user", "content": f"{question}\n\n{instruction}"}
+        ]
+        digest = sha256(f"{question or prompt[-1]['content']}\n{gold}".encode()).hexdigest()[:12]
+        task = {"answer": gold} | ({"steps": " ".join(steps.split())} if steps.strip() else {})
+        rows.append({"prompt": prompt, "environment": "math", "task_id": f"math-read-{digest}", "task": json.dumps(task)})
+    return rows
