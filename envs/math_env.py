@@ -25,6 +25,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 import unicodedata
 from collections.abc import Callable, Iterable
 from datetime import date, timedelta
@@ -2162,6 +2163,8 @@ def _all(results: Iterable) -> bool | None:
 
 def _same_members(gold: list[tuple], found: list[tuple], as_set: bool) -> bool | None:
     """Whether two collections hold the same, in any order."""
+    if len(gold) != len(found) and not as_set:
+        return False
     if len(gold) * len(found) > 2500:
         raise Limit("more than 50 values")
     table = [[_same(g, f) for f in found] for g in gold]
@@ -2171,8 +2174,6 @@ def _same_members(gold: list[tuple], found: list[tuple], as_set: bool) -> bool |
         if rows and columns:
             return True
         return None if any(None in row for row in table) else False
-    if len(gold) != len(found):
-        return False
     free = set(range(len(found)))
     for row in table:
         match = next((k for k in sorted(free) if row[k] is True), None)
@@ -2556,6 +2557,7 @@ def judge_text(gold: str, found: str, form: str = "") -> tuple[float | None, str
         found = boxes[-1][2] or ""
     if g.text.strip(" $") == found.strip(" $") and found.strip(" $?.{}"):
         return 1.0, "right: written as the gold answer"
+    _open_question.why, _open_question.left = "", _SECONDS
     shown = found.strip() if len(found) < 60 else found.strip()[:57] + "..."
     try:
         result, why = _compared(g, found, shown)
@@ -2682,22 +2684,18 @@ def _compared(g: _Gold, found: str, shown: str) -> tuple[bool | None, str]:
         return False, f"a list of answers, {shown!r}, where one is wanted"
     if result is False and {g.tree[0], tree[0]} & {"qty", "pct", "deg"}:
         return False, f"{shown!r}: another value or another unit"
-    if result is None and _undecided_why.get():
-        return None, _undecided_why.get()
+    if result is None and _open_question.why:
+        return None, _open_question.why
     return result, "the same value" if result else different
 
 
-class _Why(threading.local):
-    """Why the last question of this thread stayed open."""
+class _OpenQuestion(threading.local):
+    """Of the pair that this thread judges: why it stays undecided, and the seconds left to ask SymPy."""
 
-    text = ""
-
-    def get(self) -> str:
-        text, self.text = self.text, ""
-        return text
+    why, left = "", 1.0
 
 
-_undecided_why = _Why()
+_open_question = _OpenQuestion()
 
 
 def _over_limits(tree: tuple) -> bool:
@@ -2840,7 +2838,7 @@ def _is_value(text: str) -> bool:
 
 # --- SymPy, for what is left -----------------------------------------------------------------------------
 
-_SECONDS = 1.5  # for one question
+_SECONDS = 1.0  # for all questions about one pair
 _START_SECONDS = 20.0  # to import SymPy, once
 _WORKER = r"""
 import json, sys
@@ -2914,13 +2912,23 @@ class _Worker:
     """SymPy in a process of its own; asked by one thread at a time, ended when it takes too long."""
 
     def __init__(self):
-        self.lock, self.process, self.lines, self.owner, self.missing = threading.Lock(), None, None, 0, False
+        self.lock, self.process, self.lines, self.owner = threading.Lock(), None, None, 0
+        self.ready = self.missing = False
 
     def start(self) -> bool:
-        if self.process is not None and self.owner == os.getpid() and self.process.poll() is None:
-            return True
         if self.missing:
             return False
+        if self.process is None or self.owner != os.getpid() or self.process.poll() is not None:
+            self.launch()
+        if not self.ready:
+            first = self.line(_START_SECONDS)
+            self.ready, self.missing = first == "ready", first == "missing"
+            if not self.ready:
+                self.stop()
+        return self.ready
+
+    def launch(self) -> None:
+        self.ready = False
         self.process = subprocess.Popen(
             [sys.executable, "-I", "-c", _WORKER],
             stdin=subprocess.PIPE,
@@ -2931,11 +2939,6 @@ class _Worker:
         )
         self.owner, self.lines = os.getpid(), queue.Queue()
         threading.Thread(target=_pump, args=(self.process.stdout, self.lines), daemon=True).start()
-        first = self.line(_START_SECONDS)
-        self.missing = first == "missing"
-        if first != "ready":
-            self.stop()
-        return first == "ready"
 
     def line(self, seconds: float) -> str:
         try:
@@ -2951,7 +2954,7 @@ class _Worker:
             self.process.stdout.close()
         self.process = None
 
-    def ask(self, question: str) -> str:
+    def ask(self, question: str, seconds: float) -> str:
         with self.lock:
             if not self.start():
                 return "missing" if self.missing else "late"
@@ -2961,9 +2964,10 @@ class _Worker:
             except OSError:
                 self.stop()
                 return "late"
-            line = self.line(_SECONDS)
+            line = self.line(seconds)
             if line in ("late", ""):
                 self.stop()
+                self.launch()  # so that it has imported SymPy when the next question comes
                 return "late"
             return line
 
@@ -2992,16 +2996,28 @@ def _plain(node):
     return node
 
 
-@lru_cache(maxsize=1024)
 def _ask_sympy(a: tuple, b: tuple) -> bool | None:
-    answer_ = _worker.ask(json.dumps([_plain(a), _plain(b)]))
-    if answer_ == "same":
-        return True
-    if answer_ == "other":
-        return False
+    question = json.dumps([_plain(a), _plain(b)])
+    if question in _asked:
+        said = _asked[question]
+    elif _open_question.left <= 0:
+        said = "late"
+    else:
+        start = time.monotonic()
+        said = _worker.ask(question, _open_question.left)
+        _open_question.left -= time.monotonic() - start
+        if said in ("same", "other"):
+            while len(_asked) > 1000:
+                _asked.pop(next(iter(_asked)), None)
+            _asked[question] = said
+    if said in ("same", "other"):
+        return said == "same"
     why = {"missing": "SymPy is not installed, and only it could tell", "late": "SymPy took too long"}
-    _undecided_why.text = why.get(answer_, "SymPy could not tell")
+    _open_question.why = why.get(said, "SymPy could not tell")
     return None
+
+
+_asked: dict[str, str] = {}
 
 
 # --- the environment -------------------------------------------------------------------------------------
