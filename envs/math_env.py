@@ -27,6 +27,7 @@ import sys
 import threading
 import time
 import unicodedata
+from collections import deque
 from collections.abc import Callable, Iterable
 from datetime import date, timedelta
 from decimal import Decimal
@@ -57,7 +58,7 @@ class Unreadable(ValueError):
 
 
 # Limits on what is read and worked out. They bound the time: about 0.1 s for the worst pair.
-LONGEST = 200_000  # characters of a completion that are read, from its end
+LONGEST = 2_000_000  # characters of a completion that are read, from its end
 LONGEST_ANSWER = 4_000  # characters of an answer
 DEPTH = 30  # nested groups
 NODES = 1_500  # of an expression
@@ -87,9 +88,9 @@ _OTHER = re.compile(
     re.I,
 )
 _TAGGED = re.compile(r"<(/?)answer>", re.I)
-_HASHES = re.compile(r"^[ \t]*####[ \t]*([^\n#][^\n]*)$", re.M)
+_HASHES = re.compile(r"(?:^|[ \t])####[ \t]*([^\n#][^\n]*)$", re.M)
 _PHRASE = re.compile(
-    r"(?:\b(?:final\s+)?(?:answer|ans)\b|答案)(?:\s+(?:here|to|for|of)\b[^.:=\n]{0,60}?)?[\s*_`]{0,8}"
+    r"(?:\b(?:final\s+)?(?:answers?|ans)\b|答案)(?:\s+(?:here|to|for|of)\b[^.:=\n]{0,60}?)?[\s*_`]{0,8}"
     r"(?:\b(?:is|was|are|equals|must\s+be|should\s+be|would\s+be)\b|[:=：为是])\s*(?:[:：])?",
     re.I,
 )
@@ -139,9 +140,9 @@ def _boxes(text: str) -> list[tuple[int, int, str | None]]:
                 while found and found[-1][0] > start:
                     found.pop()  # a box in a box
                 found.append((start, m.end(), text[content : m.start()]))
-    open_box = next((start for start, _ in stack if start >= 0), None)
-    if open_box is not None:
-        found = [box for box in found if box[0] < open_box] + [(open_box, len(text), None)]
+    open_box = next((start for start, _ in reversed(stack) if start >= 0), None)
+    if open_box is not None and (not found or found[-1][0] < open_box):
+        found.append((open_box, len(text), None))
     for m in _BOX.finditer(text, first.start()) if "\\boxed " in text or not found else []:
         bare = _UNBRACED.match(text, m.end())
         if bare and not any(a <= m.start() < b for a, b, _ in found[-50:]):
@@ -198,8 +199,10 @@ def extract(text: str, boxed_only: bool = False) -> tuple[str | None, str]:
         phrase = _PHRASE.match(line)
         return line[phrase.end() :].strip() if phrase else line, "the line after ####"
     found = []
-    for m in _PHRASE.finditer(text):
+    for m in deque(_PHRASE.finditer(text), maxlen=100):
         value, end = _stated(text, m.end())
+        if found and found[-1][1] > m.start():  # a phrase in a phrase
+            found.pop()
         if value and value.split()[0].lower() not in ("not", "no", "never", "unknown", "what"):
             found.append((m.start(), end, value))
     if found:
@@ -329,6 +332,7 @@ _GROUPED = re.compile(r"(?<![\d.,])(?:\d{1,3}(?:,\d{3})+|\d{1,2}(?:,\d{2})+,\d{3
 _SPACED = re.compile(r"(?<![\d.,])(?<!\d )\d{1,3}(?:[ ~]\d{3})+(?!\d|[ ~]\d|/)|(?<![\d.,])\d{1,3}(?:['_]\d{3})+(?![\d'])")
 _EUROPEAN = re.compile(r"(?<![\d.,])(\d{1,3}(?:\.\d{3})+),(\d+)(?![\d,.])|(?<![\d.,])(\d{1,3}(?:\.\d{3}){2,})(?![\d.,])")
 _CROSS = re.compile(r"(?<=\d)\s*[xX]\s*(?=10\s*\^)|(?<=\d)\s+[xX]\s+(?=\d)")
+_REMARK = re.compile(r"\s*\((?:\\text\s*\{)?\s*([A-Za-z]{3,})[^()]{0,200}\)$")
 _DOLLAR = "\x01"
 
 
@@ -373,6 +377,15 @@ def _clean(text: str, merge: bool = True) -> str:
     if "." in text:
         text = _REPEAT.sub(_repeating, text)
         text = _DOTS.sub(lambda m: _repeating(re.fullmatch(_REPEAT, f"{m[1]}.{m[2]}\\overline{{{m[3]}}}")), text)
+    if "\\text" in text:
+        text = re.sub(r"(?<=[\d})])\s*\\text\s*\{\s*\([a-z]{3,}[^(){}]{0,100}\)\s*\}$", "", text)
+    if "(" in text and (m := _REMARK.search(text)) and m.start():
+        head, word = text[: m.start()].rstrip(), m[1].lower()
+        if head[-1:] in "0123456789})" and word not in _FUNCTIONS and word not in _REFUSED and word not in ("mod", "pmod"):
+            text = head
+    if "]" in text[:1] or "[" in text[-1:]:
+        text = re.sub(r"^[\](\[]([^\[\]]+)\[$", lambda m: ("[" if text[0] == "[" else "(") + m[1] + ")", text)
+        text = re.sub(r"^\]([^\[\]]+)\]$", r"(\1]", text)
     if merge:
         if "," in text:
             text = _EUROPEAN.sub(_european, text)
@@ -2226,16 +2239,18 @@ def _same(gold: tuple, found: tuple) -> bool | None:
 
 def _same_list(gold: tuple, found: tuple) -> bool | None:
     a, b = _items(gold), _items(found)
+    if len(a) == 1 and gold[0] in _VALUE and found[0] == "list":  # one value, written more than once
+        return _all(_same(gold, item) for item in b)
     if found[0] == "list" and (gold[0] == "seq" or (gold[0] != "list" and _pieces(found) and gold[0] == "sets")):
         if gold[0] == "seq" and all(item[0] != "rel" for item in found[1]):
             return len(gold[3]) == len(found[1]) and _all(_same(x, y) for x, y in zip(gold[3], found[1]))
         if gold[0] == "seq" and all(item[0] == "rel" and item[2] == ("=",) for item in found[1]):
-            return _same_named(("list", tuple(("rel", (("sym", n), v), ("=",)) for n, v in zip("xyz", gold[3])), ()), found)
+            return _same_point(gold, found)
     if gold[0] == "list" and found[0] == "seq":
         if all(item[0] != "rel" for item in gold[1]):
             return len(gold[1]) == len(found[3]) and _all(_same(x, y) for x, y in zip(gold[1], found[3]))
         if all(item[0] == "rel" and item[2] == ("=",) for item in gold[1]):
-            return _same_named(gold, ("list", tuple(("rel", (("sym", n), v), ("=",)) for n, v in zip("xyz", found[3])), ()))
+            return _same_point(found, gold)
     named = _same_named(gold, found)
     if named is not NotImplemented:
         return named
@@ -2253,6 +2268,14 @@ def _same_list(gold: tuple, found: tuple) -> bool | None:
         return False
     bare = [[value for value, _ in side] for side in values]
     return _same_members(*bare, as_set="set" in (gold[0], found[0]))
+
+
+def _same_point(point: tuple, named: tuple) -> bool | None:
+    """Whether (2, 3) is x = 2, y = 3: the names in their alphabetical order."""
+    pairs = sorted((name, value) for value, name in map(_value_of, named[1]) if value is not None and name)
+    if len(pairs) != len(point[3]) or len({name for name, _ in pairs}) != len(pairs):
+        return False
+    return _all(_same(value, item) for (_, value), item in zip(pairs, point[3]))
 
 
 def _same_named(gold: tuple, found: tuple):
@@ -2436,6 +2459,11 @@ def _same_words(gold: tuple, found: tuple) -> bool | None:
     return False
 
 
+_CLOSED = [  # words of which an answer holds one
+    {"yes", "no"}, {"true", "false"}, {"even", "odd"}, {"positive", "negative", "zero"}, {"north", "south", "east", "west"},
+    set("monday tuesday wednesday thursday friday saturday sunday".split()),
+    set("january february march april may june july august september october november december".split()),
+]  # fmt: skip
 _ONES = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen"
@@ -2551,12 +2579,14 @@ def judge_text(gold: str, found: str, form: str = "") -> tuple[float | None, str
     g = _gold(gold)
     if g.kind == "bad" and not g.clean.strip():
         return None, f"undecided: {g.fault}"
-    if len(found) > LONGEST_ANSWER:
-        return 0.0, f"wrong answer: over the limits, {len(found)} characters"
     if boxes := _boxes(found):
         found = boxes[-1][2] or ""
     if g.text.strip(" $") == found.strip(" $") and found.strip(" $?.{}"):
         return 1.0, "right: written as the gold answer"
+    if g.kind == "bad" and len(g.text) > LONGEST_ANSWER:
+        return None, f"undecided: {g.fault}"
+    if len(found) > LONGEST_ANSWER:
+        return 0.0, f"wrong answer: over the limits, {len(found)} characters"
     _open_question.why, _open_question.left = "", _SECONDS
     shown = found.strip() if len(found) < 60 else found.strip()[:57] + "..."
     try:
@@ -2786,10 +2816,9 @@ def _same_prose(g: _Gold, found: str, shown: str) -> tuple[bool | None, str]:
         if tree is not None and tree[0] in ("num", "div", "neg", "add", "mul"):
             return False, f"{shown!r}"
         hedged = set(words_b) & {"or", "not", "no", "never", "neither", "nor", "and", "but", "either", "maybe", "cannot"} - set(words_a)
-        if len(words_a) == 1 and (a in _TRUTH or a in ("even", "odd")):
-            first = words_b[0] if words_b else ""
-            if first == a and not hedged and len(words_b) <= 12 and not (set(words_b) & {"true", "false", "yes", "no", "even", "odd"} - {a}):
-                return True, f"{a!r}, explained"
+        if kind := next((kind for kind in _CLOSED if a in kind), None):
+            if set(words_b) & kind == {a} and not hedged - kind and len(words_b) <= 15:
+                return True, f"{a!r} in a sentence"
             return False, f"{shown!r}"
         if set(words_a) < set(words_b) and not hedged and len(words_b) <= 40:
             return None, f"{shown!r} says more than {g.text[:60]!r}"
@@ -3790,7 +3819,7 @@ def _dice(rng, level):
 @_family
 def _greatest_common_divisor(rng, level):
     g, a, b = _n(rng, level, (2, 6), (3, 20), (12, 90)), _n(rng, level, (1, 6), (2, 15), (7, 60)), _n(rng, level, (1, 6), (2, 15), (7, 60))
-    a, b = g * a, g * b
+    a, b = g * a, g * (b + (a == b))
     value = gcd(a, b)
     asks = (f"What is gcd({a}, {b})?", f"Find the greatest common divisor of {a} and {b}.", f"Which number is the largest that divides both {a} and {b}?")
     return _Problem(tuple(sorted((a, b))), asks, value, f"{a} = {value} * {a // value}, {b} = {value} * {b // value}.", (f"gcd({a}, {b})",))
@@ -3799,6 +3828,7 @@ def _greatest_common_divisor(rng, level):
 @_family
 def _least_common_multiple(rng, level):
     a, b = (_n(rng, level, (2, 12), (4, 30), (12, 90)) for _ in "ab")
+    b += a == b
     value = lcm(a, b)
     asks = (f"What is lcm({a}, {b})?", f"Find the least common multiple of {a} and {b}.", f"Which positive number is the smallest that both {a} and {b} divide?")
     return _Problem(tuple(sorted((a, b))), asks, value, f"{a} * {b} / {gcd(a, b)} = {value}.", (f"lcm({a}, {b})",))
@@ -3937,6 +3967,7 @@ def _units(rng, level):
 @_family
 def _weekday(rng, level):
     at, n = rng.randrange(7), _n(rng, level, (1, 7), (8, 60), (70, 999))
+    n += n % 7 == 0  # the day asked for is not the day given
     if level < 2:
         day = _DAYS[(at + n) % 7]
         asks = (f"Today is {_DAYS[at]}. What day is it in {n} days?", f"Which weekday comes {n} days after {_DAYS[at]}?", f"It is {_DAYS[at]} now. What weekday will it be {n} days later?")
