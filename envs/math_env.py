@@ -687,10 +687,10 @@ class _Parser:
             self.at += 1
             value = self.sum()
             return self.scaled(value, self.unit_words(), _CODES[token.value.upper()])
-        if token.kind == "text":
+        if token.kind == "text" or (token.kind == "word" and token.value in ("no", "none")):
             words = []
             while self.peek().value not in ("and", "or") and (
-                self.peek().kind == "text" or (words and self.peek().kind == "word")
+                self.peek().kind == "text" or self.peek().value in ("no", "none") or (words and self.peek().kind == "word")
             ):
                 words.append(self.peek().value)
                 self.at += 1
@@ -2679,6 +2679,8 @@ def _compared(g: _Gold, found: str, shown: str) -> tuple[bool | None, str]:
         return a[1:] == b[1:] and (a[0] is None or b[0] is None or a[0] == b[0]), f"date {shown!r}"
     if g.kind in ("words", "prose"):
         return _same_prose(g, found, shown)
+    if g.tree is not None and g.tree[0] == "empty" and _words(found) in _EMPTY_WORDS:
+        return True, "no solution"
     try:
         clean = _clean(found)
         if g.clean == clean and clean:
@@ -3720,8 +3722,10 @@ def _geometric_sequence(rng, level):
 def _average(rng, level):
     k = (2, 4, 6)[level]
     values = [_n(rng, level, (1, 20), (5, 60), (20, 400)) for _ in range(k)]
+    values[0] += k * (len(set(values)) == 1)
     if level < 2:
         values[-1] += -sum(values) % k
+    values[0] += k * (len(set(values)) == 1)
     mean = Fraction(sum(values), k)
     shown = " and ".join(map(str, values)) if k == 2 else ", ".join(map(str, values))
     asks = (f"What is the average of {shown}?", f"Find the mean of {shown}.", f"Compute the mean of the numbers {shown} exactly.")
