@@ -37,6 +37,7 @@ from hashlib import sha256
 from math import comb, factorial, gcd, isqrt, lcm
 from typing import NamedTuple
 
+_list = str.split  # of words
 SPLITS = ("train", "validation", "test")
 DIFFICULTIES = ("easy", "medium", "hard")
 
@@ -80,7 +81,9 @@ _UNBRACED = re.compile(
     r"[ \t]*([-+]?(?:\d[\d.,]*\d|\d)(?:/\d+)?|\\[dt]?frac\s*(?:\{[^{}]{1,40}\}|\d)\s*(?:\{[^{}]{1,40}\}|\d)"
     r"|\\(?:pi|infty)(?![A-Za-z])|[A-Za-z](?![A-Za-z\d]))"
 )
-_MAYBE = r"or|and|maybe|perhaps|possibly|alternatively|also|either|else|even|could|might|may|be|it|is|another|option|the"
+_MAYBE = (
+    r"or|and|maybe|perhaps|possibly|alternatively|also|either|else|even|could|might|may|be|it|is|another|option|the"
+)
 _LINK = re.compile(rf"(?:[\s,;.:|/&$*()\[\]-]|\\[()\[\],;:! ]|\\q?quad|\\text\{{|\}}|\b(?:{_MAYBE})\b)*", re.I)
 _OTHER = re.compile(
     r"(?:[\s$.,;*]|\\[)\]])*\(?(?:but\s+)?(?:(?:or|alternatively)\b,?|(?:it\s+)?(?:might|could|may)\s+(?:also\s+)?be\b|"
@@ -104,7 +107,9 @@ _CUT = re.compile(
     r"|\s(?:because|since|as|which|where|so|when|not|but|rather|instead|after|if|for|by|that|given|meaning)\b",
     re.I,
 )
-_INLINE = re.compile(r"\$\$([^$]{1,600})\$\$|\$([^$\n]{0,600}[^\s$\\])\$(?!\d)|\\\((.{1,600}?)\\\)|\\\[(.{1,600}?)\\\]", re.S)
+_INLINE = re.compile(
+    r"\$\$([^$]{1,600})\$\$|\$([^$\n]{0,600}[^\s$\\])\$(?!\d)|\\\((.{1,600}?)\\\)|\\\[(.{1,600}?)\\\]", re.S
+)
 
 
 def _without_reasoning(text: str) -> str:
@@ -173,7 +178,7 @@ def extract(text: str, boxed_only: bool = False) -> tuple[str | None, str]:
         contents = list(dict.fromkeys(box[2].strip() for box in boxes[at:]))
         if len(contents) > 1:
             return " , ".join(contents[:50]), "boxes side by side"
-        start, end, content = boxes[-1]
+        _, end, content = boxes[-1]
         other = _OTHER.match(text[end : end + 200])
         alternative = _CUT.split(other[1])[0].strip(" $*.,") if other else ""
         tail = _TAGGED.search(text, end) or _HASHES.search(text, end)
@@ -259,29 +264,33 @@ def _stated(text: str, at: int) -> tuple[str, int]:
 # deg, sum, base, open (an integral, limit or derivative). Around values: seq (in brackets), set, list, rel, sets
 # (union and the like), matrix, text, qty (with a unit), mod, ratio, empty.
 
-_GREEK = (
-    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi rho sigma tau upsilon "
+_GREEK = _list(
+    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi "
+    "rho sigma tau upsilon "
     "phi varphi chi psi omega Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega ell hbar partial nabla"
-).split()
-_FUNCTIONS = (
+)
+_FUNCTIONS = _list(
     "sin cos tan cot sec csc arcsin arccos arctan arccot arcsec arccsc sinh cosh tanh coth ln log lg exp sqrt cbrt abs "
     "floor ceil gcd lcm max min Re Im det sgn asin acos atan"
-).split()
-_TEXT = (
+)
+_TEXT = _list(
     "text textbf textit textrm textsf texttt textup mathrm mathbf mathit mathsf mathtt mbox hbox operatorname bold "
     "boldsymbol emph bm rm bf underline"
-).split()
+)
 _NOISE = re.compile(
     r"\\(?:left|right|[bB]igg?[lrm]?|displaystyle|textstyle|scriptstyle|limits|nolimits|mathstrut|strut|,|;|:|>|!|"
     r"thinspace|medspace|enspace|quad|qquad|space|hfill|null|allowbreak|nobreak|bf|rm|it|boldmath|left\.|right\.)(?![A-Za-z])"
 )
-_DROPPED = re.compile(r"\\(?:color|hspace|vspace|phantom|hphantom|label|tag)\*?\s*\{[^{}]{0,60}\}|\\textcolor\s*\{[^{}]{0,60}\}")
+_DROPPED = re.compile(
+    r"\\(?:color|hspace|vspace|phantom|hphantom|label|tag)\*?\s*\{[^{}]{0,60}\}|\\textcolor\s*\{[^{}]{0,60}\}"
+)
 _SIGNS = {
     "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "‒": "-", "﹣": "-", "－": "-", "×": "\\times ", "⋅": "\\cdot ",
     "·": "\\cdot ", "∙": "\\cdot ", "•": "\\cdot ", "∗": "*", "÷": "\\div ", "∕": "/", "⁄": "/", "≤": "\\le ",
     "≥": "\\ge ", "⩽": "\\le ", "⩾": "\\ge ", "≠": "\\ne ", "≈": "\\approx ", "≃": "\\approx ", "≅": "\\approx ",
     "∞": "\\infty ", "√": "\\sqrt ", "∛": "\\sqrt[3]", "∜": "\\sqrt[4]", "∪": "\\cup ", "∩": "\\cap ", "∈": "\\in ",
-    "∅": "\\emptyset ", "∖": "\\setminus ", "°": "^\\circ ", "º": "^\\circ ", "±": "\\pm ", "∓": "\\mp ", "…": "\\ldots ",
+    "∅": "\\emptyset ", "∖": "\\setminus ", "°": "^\\circ ", "º": "^\\circ ", "±": "\\pm ", "∓": "\\mp ",
+    "…": "\\ldots ",
     "⋯": "\\ldots ", "→": "\\to ", "ℝ": "\\mathbb{R}", "ℤ": "\\mathbb{Z}", "ℕ": "\\mathbb{N}", "ℚ": "\\mathbb{Q}",
     "ℂ": "\\mathbb{C}", "⟨": "\\langle ", "⟩": "\\rangle ", "〈": "\\langle ", "〉": "\\rangle ", "∑": "\\sum ",
     "∏": "\\prod ", "∫": "\\int ", "≡": "\\equiv ", "′": "'", "’": "'", "‘": "'", "“": '"', "”": '"', "⌊": "\\lfloor ",
@@ -329,8 +338,12 @@ _REPEAT = re.compile(
 )
 _DOTS = re.compile(r"(?<![\d.])(\d+)\.(\d*?)(\d{1,6})\3{2,}(?:\.\.\.|\\l?dots)\s*$")
 _GROUPED = re.compile(r"(?<![\d.,])(?:\d{1,3}(?:,\d{3})+|\d{1,2}(?:,\d{2})+,\d{3})(?![\d,]|\.\d+,)")
-_SPACED = re.compile(r"(?<![\d.,])(?<!\d )\d{1,3}(?:[ ~]\d{3})+(?!\d|[ ~]\d|/)|(?<![\d.,])\d{1,3}(?:['_]\d{3})+(?![\d'])")
-_EUROPEAN = re.compile(r"(?<![\d.,])(\d{1,3}(?:\.\d{3})+),(\d+)(?![\d,.])|(?<![\d.,])(\d{1,3}(?:\.\d{3}){2,})(?![\d.,])")
+_SPACED = re.compile(
+    r"(?<![\d.,])(?<!\d )\d{1,3}(?:[ ~]\d{3})+(?!\d|[ ~]\d|/)|(?<![\d.,])\d{1,3}(?:['_]\d{3})+(?![\d'])"
+)
+_EUROPEAN = re.compile(
+    r"(?<![\d.,])(\d{1,3}(?:\.\d{3})+),(\d+)(?![\d,.])|(?<![\d.,])(\d{1,3}(?:\.\d{3}){2,})(?![\d.,])"
+)
 _CROSS = re.compile(r"(?<=\d)\s*[xX]\s*(?=10\s*\^)|(?<=\d)\s+[xX]\s+(?=\d)")
 _REMARK = re.compile(r"\s*\((?:\\text\s*\{)?\s*([A-Za-z]{3,})[^()]{0,200}\)$")
 _DOLLAR = "\x01"
@@ -381,7 +394,12 @@ def _clean(text: str, merge: bool = True) -> str:
         text = re.sub(r"(?<=[\d})])\s*\\text\s*\{\s*\([a-z]{3,}[^(){}]{0,100}\)\s*\}$", "", text)
     if "(" in text and (m := _REMARK.search(text)) and m.start():
         head, word = text[: m.start()].rstrip(), m[1].lower()
-        if head[-1:] in "0123456789})" and word not in _FUNCTIONS and word not in _REFUSED and word not in ("mod", "pmod"):
+        if (
+            head[-1:] in "0123456789})"
+            and word not in _FUNCTIONS
+            and word not in _REFUSED
+            and word not in ("mod", "pmod")
+        ):
             text = head
     if "]" in text[:1] or "[" in text[-1:]:
         text = re.sub(r"^[\](\[]([^\[\]]+)\[$", lambda m: ("[" if text[0] == "[" else "(") + m[1] + ")", text)
@@ -439,9 +457,8 @@ def _tokens(text: str, words: bool = False) -> list[_Token]:
         if kind == "cmd" and value in _TEXT:
             content, at = _argument(text, at)
             inner = content.strip()
-            if re.fullmatch(r"[A-Za-z]", inner) and value not in ("text", "mbox", "textrm", "hbox"):
-                found.append(_Token("word", inner, spaced))
-            elif inner in _FUNCTIONS or inner in ("arg", "lim"):
+            letter = re.fullmatch(r"[A-Za-z]", inner) and value not in ("text", "mbox", "textrm", "hbox")
+            if letter or inner in _FUNCTIONS:
                 found.append(_Token("word", inner, spaced))
             elif inner:
                 for i, token in enumerate(_tokens(inner, True)):
@@ -502,20 +519,25 @@ def _split_word(word: str, spaced: bool, before: list[_Token]) -> list[_Token]:
 _RELATIONS = {
     "=": "=", "==": "=", ":=": "=", "<": "<", ">": ">", "<=": "<=", "=<": "<=", ">=": ">=", "!=": "!=", "le": "<=",
     "leq": "<=", "leqslant": "<=", "leqq": "<=", "ge": ">=", "geq": ">=", "geqslant": ">=", "geqq": ">=", "lt": "<",
-    "gt": ">", "ne": "!=", "neq": "!=", "in": "in", "equiv": "mod", "approx": "=", "cong": "=", "simeq": "=", "sim": "=",
+    "gt": ">", "ne": "!=", "neq": "!=", "in": "in", "equiv": "mod", "approx": "=", "cong": "=",
+    "simeq": "=", "sim": "=",
     "notin": "notin", "implies": "implies", "Rightarrow": "implies",
 }  # fmt: skip
 _TIMES = {"cdot": "*", "times": "*", "ast": "*", "div": "/", "cdotp": "*", "bullet": "*"}
 _OPEN = {"(": ")", "[": "]", "\\{": "\\}", "langle": "rangle", "lfloor": "rfloor", "lceil": "rceil", "lbrace": "rbrace",
          "lbrack": "rbrack", "lvert": "rvert", "lVert": "rVert"}  # fmt: skip
 _FILLERS = set(
-    "about approximately around roughly exactly the answer is are was a an there it its total of only just all equals "
-    "he she they we has have had will needs final result value so therefore thus x y".split()
-) - {"x", "y", "a"}
+    _list(
+        "about approximately around roughly exactly the answer is are was an there it its total of only just all "
+        "equals he she they we has have had will needs final result value so therefore thus"
+    )
+)
 _REFUSED = set(
-    "not no never or and less more than least most to plus minus times squared cubed half halves thirds factorial over "
-    "between from except unless either neither nor without until below above under maybe perhaps possibly divided "
-    "multiplied negative root difference sum product log square-root infinite undefined unknown".split()
+    _list(
+        "not no never or and less more than least most to plus minus times squared cubed half halves thirds "
+        "factorial over between from except unless either neither nor without until below above under maybe perhaps "
+        "possibly divided multiplied negative root difference sum product log square-root infinite undefined unknown"
+    )
 )
 _SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12}
 _TRUTH = {"true", "false", "yes", "no"}
@@ -535,9 +557,11 @@ def _unit_table() -> dict[str, str]:
             for spelling in (unit, *(long + name + s for name in names for s in ("", "s"))):
                 table.setdefault(spelling, unit)
     more = (
-        "in inch inches;ft foot feet;yd yard yards;mi mile miles;oz ounce ounces;lb lbs pound pounds;ton tons tonne tonnes;"
+        "in inch inches;ft foot feet;yd yard yards;mi mile miles;oz ounce ounces;lb lbs pound "
+        "pounds;ton tons tonne tonnes;"
         "h hr hrs hour hours;min mins minute minutes;s sec secs second seconds;day days;week weeks wk;month months;"
-        "year years yr yrs;$ dollar dollars usd bucks;cent cents ¢;€ euro euros eur;£ gbp;¥ yen jpy yuan;₹ rupee rupees;"
+        "year years yr yrs;$ dollar dollars usd bucks;cent cents ¢;€ euro euros eur;£ gbp;¥ yen jpy "
+        "yuan;₹ rupee rupees;"
         "deg degree degrees;rad radian radians;% percent percentage pct;mph;kph kmh kmph;gallon gallons gal;"
         "quart quarts qt;pint pints pt;cup cups;acre acres;ha hectare hectares;unit units;cal calorie calories;"
         "kcal;amp amps;mol mole moles;celsius;fahrenheit;kelvin;ms millisecond milliseconds"
@@ -573,7 +597,9 @@ def _unit_name(words: str) -> str:
                 names.append(_UNITS.get(word, _UNITS.get(singular, singular)))
         out.append(" ".join(names) + power)
     name = "/".join(out)
-    return {"mi/h": "mph", "km/h": "kph", "deg celsius": "celsius", "deg c": "celsius", "deg f": "fahrenheit"}.get(name, name)
+    return {"mi/h": "mph", "km/h": "kph", "deg celsius": "celsius", "deg c": "celsius", "deg f": "fahrenheit"}.get(
+        name, name
+    )
 
 
 class _Parser:
@@ -652,7 +678,9 @@ class _Parser:
             ops.append(op)
             sides.append(self.quantity())
         result = sides[0] if not ops else self.node("rel", tuple(sides), tuple(ops))
-        if self.peek().value in ("pmod", "bmod", "mod") or (self.peek().value == "(" and self.peek(1).value in ("mod", "bmod")):
+        if self.peek().value in ("pmod", "bmod", "mod") or (
+            self.peek().value == "(" and self.peek(1).value in ("mod", "bmod")
+        ):
             bracket = self.take("(")
             self.at += 1
             modulus = self.unary()
@@ -690,7 +718,9 @@ class _Parser:
         if token.kind == "text" or (token.kind == "word" and token.value in ("no", "none")):
             words = []
             while self.peek().value not in ("and", "or") and (
-                self.peek().kind == "text" or self.peek().value in ("no", "none") or (words and self.peek().kind == "word")
+                self.peek().kind == "text"
+                or self.peek().value in ("no", "none")
+                or (words and self.peek().kind == "word")
             ):
                 words.append(self.peek().value)
                 self.at += 1
@@ -1136,7 +1166,9 @@ class _Parser:
         left = self.unary()
         while self.starts_factor():
             token = self.peek()
-            if token.value in _FUNCTIONS or token.value in ("(", "[", "sum", "prod", "int") or token.spaced and token.kind == "num":
+            if token.value in _FUNCTIONS or token.value in ("(", "[", "sum", "prod", "int"):
+                break
+            if token.spaced and token.kind == "num":
                 break
             left = self.implicit(left)
         return left
@@ -1230,14 +1262,17 @@ class _Parser:
 
 
 _ATOMS = set(
-    "frac sqrt binom dbinom tbinom pi infty langle lfloor lceil lvert vert | lVert mathbb sum prod int lim overline bar vec "
-    "hat widehat begin mathrm angle overrightarrow tilde emptyset varnothing".split()
+    _list(
+        "frac sqrt binom dbinom tbinom pi infty langle lfloor lceil lvert vert | lVert mathbb sum prod "
+        "int lim overline bar vec "
+        "hat widehat begin mathrm angle overrightarrow tilde emptyset varnothing"
+    )
 )
 
 
 def _fraction(text: str) -> Fraction:
     """A written number, exactly. A huge power of ten is refused before it is worked out."""
-    mantissa, _, exponent = text.lower().partition("e")
+    _, _, exponent = text.lower().partition("e")
     if exponent and abs(int(exponent)) > DIGITS:
         raise Limit(f"the number {text[:20]!r}")
     return Fraction(text)
@@ -1257,7 +1292,11 @@ def _key(node) -> str:
     """A normal form as text: the same for trees that differ in order, signs and brackets only."""
     if isinstance(node, tuple) and node and isinstance(node[0], str):
         if node[0] == "num":
-            return str(node[1]) if node[1].denominator.bit_length() + node[1].numerator.bit_length() < 13_000 else repr(node)
+            return (
+                str(node[1])
+                if node[1].denominator.bit_length() + node[1].numerator.bit_length() < 13_000
+                else repr(node)
+            )
         if node[0] in ("add", "mul"):
             parts, stack = [], list(node[1])
             while stack:
@@ -1417,8 +1456,9 @@ class _Exact:
             return values[0] % values[1]
         if name in ("gcd", "lcm"):
             return Fraction((gcd if name == "gcd" else lcm)(*map(_int, values)))
-        return Fraction({"abs": abs, "floor": _floor, "ceil": _ceil}[name](values[0]) if name in ("abs", "floor", "ceil")
-                        else (max if name == "max" else min)(values))  # fmt: skip
+        if name in ("max", "min"):
+            return (max if name == "max" else min)(values)
+        return Fraction({"abs": abs, "floor": _floor, "ceil": _ceil}[name](values[0]))
 
     def determinant(self, rows: list[list[Fraction]]) -> Fraction:
         if len(rows) != len(rows[0]) or len(rows) > 6:
@@ -1697,7 +1737,9 @@ class _Numeric:
                 how = decimal.ROUND_FLOOR if name == "floor" else decimal.ROUND_CEILING
                 return reals[0][0].to_integral_value(how), _ZERO
             if name == "det":
-                return Decimal(0) + Decimal(str(_Exact({k: Fraction(v) for k, v in self.env.items()})(("fn", name, arguments)))), _ZERO
+                return Decimal(0) + Decimal(
+                    str(_Exact({k: Fraction(v) for k, v in self.env.items()})(("fn", name, arguments)))
+                ), _ZERO
             for argument in arguments:
                 values.append(("num", Fraction(self.whole(argument))))
             exact = _Exact({}, self.sign).function(name, tuple(values))
@@ -1751,7 +1793,9 @@ class _Numeric:
             down = _over(one, up)
             sinh = ((up[0] - down[0]) / 2, (up[1] - down[1]) / 2)
             cosh = ((up[0] + down[0]) / 2, (up[1] + down[1]) / 2)
-            return {"sinh": sinh, "cosh": cosh}.get(name) or (_over(sinh, cosh) if name == "tanh" else _over(cosh, sinh))
+            return {"sinh": sinh, "cosh": cosh}.get(name) or (
+                _over(sinh, cosh) if name == "tanh" else _over(cosh, sinh)
+            )
         if name in ("arcsec", "arccsc", "arccot"):
             z, name = _over(one, z), {"arcsec": "arccos", "arccsc": "arcsin", "arccot": "arctan"}[name]
         if name == "arctan" and not z[1]:
@@ -1816,7 +1860,24 @@ def _has(node, *kinds: str) -> bool:
 # --- equality of values ----------------------------------------------------------------------------------
 
 _PRIMES = (2**61 - 1, 2**89 - 1)
-_VALUE = {"num", "sym", "const", "add", "mul", "div", "pow", "neg", "pm", "fn", "pct", "deg", "sum", "base", "inf", "open"}
+_VALUE = {
+    "num",
+    "sym",
+    "const",
+    "add",
+    "mul",
+    "div",
+    "pow",
+    "neg",
+    "pm",
+    "fn",
+    "pct",
+    "deg",
+    "sum",
+    "base",
+    "inf",
+    "open",
+}
 
 
 def _close(a: Complex, b: Complex) -> bool:
@@ -1880,7 +1941,9 @@ def _by_primes(a, b, sign_a, sign_b, symbols, seed) -> bool | None:
 
 def _by_points(a, b, sign_a, sign_b, symbols, seed) -> bool | None:
     """Compare with 60 digits at random points: positive ones, where all must agree, then others."""
-    whole = _has(a, "factorial", "binom", "sum", "floor", "ceil", "mod") or _has(b, "factorial", "binom", "sum", "floor", "ceil", "mod")
+    whole = _has(a, "factorial", "binom", "sum", "floor", "ceil", "mod") or _has(
+        b, "factorial", "binom", "sum", "floor", "ceil", "mod"
+    )
     bases = (0, 1) if _has(a, "log") or _has(b, "log") else (0,)
     if bool(_has(a, "log")) != bool(_has(b, "log")) or len(bases) == 1:
         tries = [(base, base) for base in bases]
@@ -1939,7 +2002,9 @@ def _by_points(a, b, sign_a, sign_b, symbols, seed) -> bool | None:
 
 
 def _alternating(a, b) -> bool:
-    return "pow(neg(1)" in _key(a) + _key(b) or (_has(a, "pi", "const") and _has(b, "const", "pow") and "n" in _symbols(a) | _symbols(b))
+    return "pow(neg(1)" in _key(a) + _key(b) or (
+        _has(a, "pi", "const") and _has(b, "const", "pow") and "n" in _symbols(a) | _symbols(b)
+    )
 
 
 def _at_integers(a, b, symbols) -> bool:
@@ -2042,7 +2107,9 @@ def _pieces(node: tuple) -> list[tuple] | None:
     if node[0] == "empty":
         return []
     if node[0] == "text":
-        return [(minus, False, inf, False)] if node[1] in ("set R", "all real numbers", "all reals", "all real") else None
+        return (
+            [(minus, False, inf, False)] if node[1] in ("set R", "all real numbers", "all reals", "all real") else None
+        )
     if node[0] == "seq" and len(node[3]) == 2:
         return [(node[3][0], node[1] == "[", node[3][1], node[2] == "]")]
     if node[0] == "set":
@@ -2164,7 +2231,9 @@ def _same_pieces(a: list[tuple], b: list[tuple]) -> bool | None:
         return None
     if len(a) != len(b):
         return False
-    results = [False if (p[1], p[3]) != (q[1], q[3]) else _all([_same(p[0], q[0]), _same(p[2], q[2])]) for p, q in zip(a, b)]
+    results = [
+        False if (p[1], p[3]) != (q[1], q[3]) else _all([_same(p[0], q[0]), _same(p[2], q[2])]) for p, q in zip(a, b)
+    ]
     return _all(results)
 
 
@@ -2307,7 +2376,11 @@ def _same_relation(gold: tuple, found: tuple) -> bool | None:
         if values[0][0] is not None and values[1][0] is not None:
             if not _clash(values[0][1], values[1][1]):
                 same = _same(values[0][0], values[1][0])
-                if same is not False or set(gold[2] + found[2]) != {"="} or not {values[0][0][0], values[1][0][0]} <= _VALUE:
+                if (
+                    same is not False
+                    or set(gold[2] + found[2]) != {"="}
+                    or not {values[0][0][0], values[1][0][0]} <= _VALUE
+                ):
                     return same
             elif not _symbols(values[0][0]) and not _symbols(values[1][0]):
                 return False
@@ -2427,8 +2500,8 @@ def _same_matrix(gold: tuple, found: tuple) -> bool | None:
 
 
 _EMPTY_WORDS = {
-    "no solution", "no solutions", "no real solution", "no real solutions", "none", "empty set", "no such number", "no such"
-    " numbers exist", "no solution exists", "does not exist", "no values", "no value",
+    "no solution", "no solutions", "no real solution", "no real solutions", "none", "empty set",
+    "no such number", "no such numbers exist", "no solution exists", "does not exist", "no values", "no value",
 }  # fmt: skip
 _ARTICLES = re.compile(r"^(?:(?:it|that|this|he|she|answer)\s+(?:is|was)\s+|(?:is|on|in|at|the|an|a)\s+)+(?=\w)")
 
@@ -2449,7 +2522,7 @@ def _same_words(gold: tuple, found: tuple) -> bool | None:
         return _same_pieces(*pieces)
     if gold[0] == found[0]:
         return _words(gold[1]) == _words(found[1])
-    if "text" == gold[0]:
+    if gold[0] == "text":
         other = found
     else:
         other = gold
@@ -2460,15 +2533,16 @@ def _same_words(gold: tuple, found: tuple) -> bool | None:
 
 
 _CLOSED = [  # words of which an answer holds one
-    {"yes", "no"}, {"true", "false"}, {"even", "odd"}, {"positive", "negative", "zero"}, {"north", "south", "east", "west"},
-    set("monday tuesday wednesday thursday friday saturday sunday".split()),
-    set("january february march april may june july august september october november december".split()),
+    {"yes", "no"}, {"true", "false"}, {"even", "odd"}, {"positive", "negative", "zero"},
+    {"north", "south", "east", "west"},
+    set(_list("monday tuesday wednesday thursday friday saturday sunday")),
+    set(_list("january february march april may june july august september october november december")),
 ]  # fmt: skip
-_ONES = (
+_ONES = _list(
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen"
-).split()
-_TENS = dict(zip("twenty thirty forty fifty sixty seventy eighty ninety".split(), range(20, 100, 10)))
+)
+_TENS = dict(zip(_list("twenty thirty forty fifty sixty seventy eighty ninety"), range(20, 100, 10)))
 
 
 def _number_word(words: str) -> int | None:
@@ -2491,13 +2565,19 @@ _CHOSEN = re.compile(
     re.S,
 )
 _LETTERED = re.compile(r"\s*\\text(?:bf|rm)?\s*\{\s*\(?([A-J])\)?[.:]?\s*\}(?:\\\s|[\s~:])*(\S.*)", re.S)
-_TIME = re.compile(r"\s*(\d{1,2}):(\d{2})(?::(\d{2}))?\s*(?:\\text\s*\{)?\s*([ap])?\.?\s*(?:m\b\.?)?[\s}]*(?:o'clock)?\s*", re.I)
+_TIME = re.compile(
+    r"\s*(\d{1,2}):(\d{2})(?::(\d{2}))?\s*(?:\\text\s*\{)?\s*([ap])?\.?\s*(?:m\b\.?)?[\s}]*(?:o'clock)?\s*", re.I
+)
 _RATIO = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*:\s*(\d{1,9}(?:\.\d{1,9})?)(?:\s*:\s*(\d{1,9}(?:\.\d{1,9})?))?\s*")
-_MONTHS = "january february march april may june july august september october november december".split()
+_MONTHS = _list("january february march april may june july august september october november december")
 _MONTH = "(" + "|".join(f"{m[:3]}(?:{m[3:]})?" if m != "may" else "may" for m in _MONTHS) + r")\.?"
 _DATES = [
     re.compile(rf"(?:[a-z]+day,?\s+)?{_MONTH}\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s+(?P<y>\d{{4}}))?", re.I),
-    re.compile(rf"(?:[a-z]+day,?\s+)?(?:the\s+)?(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}(?:,?\s+(?P<y>\d{{4}}))?", re.I),
+    re.compile(
+        rf"(?:[a-z]+day,?\s+)?(?:the\s+)?(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}"
+        r"(?:,?\s+(?P<y>\d{4}))?",
+        re.I,
+    ),
     re.compile(r"(?P<y>\d{4})[-/](?P<m>\d{1,2})[-/](?P<d>\d{1,2})"),
 ]  # fmt: skip
 
@@ -2508,8 +2588,8 @@ def _date(text: str) -> tuple[int | None, int, int] | None:
     for pattern in _DATES:
         if m := pattern.fullmatch(text):
             named = m.groupdict()
-            month = int(named["m"]) if named.get("m") else next(i for i, x in enumerate(_MONTHS, 1) if x[:3] == m[1][:3].lower()) \
-                if pattern is _DATES[0] else next(i for i, x in enumerate(_MONTHS, 1) if x[:3] == m[2][:3].lower())  # fmt: skip
+            name = next((group for group in m.groups() if group and group[0].isalpha()), "")[:3].lower()
+            month = int(named["m"]) if named.get("m") else [x[:3] for x in _MONTHS].index(name) + 1
             return (int(named["y"]) if named["y"] else None), month, int(named["d"])
     return None
 
@@ -2551,7 +2631,9 @@ def _gold(text: str) -> _Gold:
     try:
         tree = _read(clean)
         if tree[0] == "text":
-            return _Gold(text, clean, tree, "words" if len(words.split()) <= 5 or _pieces(tree) is not None else "prose", "")
+            return _Gold(
+                text, clean, tree, "words" if len(words.split()) <= 5 or _pieces(tree) is not None else "prose", ""
+            )
         return _Gold(text, clean, tree, "value", "")
     except (Limit, Unreadable, RecursionError) as fault:
         plain = len(re.findall(r"[^\W\d_]{2,}", re.sub(r"\\[A-Za-z]+", "", text)))
@@ -2564,11 +2646,11 @@ def _wordy(text: str) -> bool:
     """Whether a text is words and no product of variables or value."""
     if "\\text" in text or "\\mathrm" in text or "\\mbox" in text:
         return True
-    words = re.findall(r"[A-Za-z]+", text)
-    return not re.search(r"[\\^_=<>+*]", text) and any(
-        len(_split_word(w, True, [])) == 1 and len(w) > 1 and w not in _FUNCTIONS and w not in ("pi", "inf", "infinity", "infty")
-        for w in words
-    ) or not text.isascii()  # fmt: skip
+    if not text.isascii():
+        return True
+    plain = set(_FUNCTIONS) | {"pi", "inf", "infinity", "infty"}
+    words = [word for word in re.findall(r"[A-Za-z]{2,}", text) if word not in plain]
+    return not re.search(r"[\\^_=<>+*]", text) and any(len(_split_word(word, True, [])) == 1 for word in words)
 
 
 def judge_text(gold: str, found: str, form: str = "") -> tuple[float | None, str]:
@@ -2646,7 +2728,9 @@ def _term(node: tuple) -> bool:
                 factors.append("num")
             else:
                 stack.append(part[1])
-        elif part[0] == "pow" and part[1] == ("num", Fraction(10)) and part[2][0] in ("num", "neg") and node[0] == "mul":
+        elif (
+            part[0] == "pow" and part[1] == ("num", Fraction(10)) and part[2][0] in ("num", "neg") and node[0] == "mul"
+        ):
             continue
         else:
             factors.append(part[0] if part[0] != "pow" or (part[1][0] == "sym" and part[2][0] == "num") else "other")
@@ -2667,7 +2751,11 @@ def _compared(g: _Gold, found: str, shown: str) -> tuple[bool | None, str]:
                 return _same(g.tree, _read(_clean(found))), f"the text of the choice, {shown!r}"
             except (Limit, Unreadable, ValueError, _Unordered):
                 return False, f"{shown!r} is no one choice"
-        if not m or re.match(r"(?:(?:and|or|,|/|;)\s*)*\(?[A-J]\b(?!\s+[a-z])", m[3] or "") or re.match(r"\s*[,/;]", found[m.end(1) if m[1] else m.end(2) :]):
+        if (
+            not m
+            or re.match(r"(?:(?:and|or|,|/|;)\s*)*\(?[A-J]\b(?!\s+[a-z])", m[3] or "")
+            or re.match(r"\s*[,/;]", found[m.end(1) if m[1] else m.end(2) :])
+        ):
             return False, f"{shown!r} is no one choice"
         return (m[1] or m[2]).upper() == letter, f"choice {(m[1] or m[2]).upper()}"
     if g.kind == "time":
@@ -2782,7 +2870,11 @@ def _same_time(g: _Gold, found: str, different: str) -> tuple[bool | None, str]:
     a, b = _RATIO.fullmatch(g.clean), _RATIO.fullmatch(clean)
     if a and not b and a[3] is None:
         try:
-            quotient = _same(("div", ("num", Fraction(a[1])), ("num", Fraction(a[2]))), _read(clean)) if Fraction(a[2]) else False
+            quotient = (
+                _same(("div", ("num", Fraction(a[1])), ("num", Fraction(a[2]))), _read(clean))
+                if Fraction(a[2])
+                else False
+            )
             return quotient is True and "/" in found + clean.replace("frac", "/"), different
         except (Limit, Unreadable, ValueError, _Unordered):
             return False, different
@@ -2817,7 +2909,19 @@ def _same_prose(g: _Gold, found: str, shown: str) -> tuple[bool | None, str]:
         words_a, words_b = a.split(), b.split()
         if tree is not None and tree[0] in ("num", "div", "neg", "add", "mul"):
             return False, f"{shown!r}"
-        hedged = set(words_b) & {"or", "not", "no", "never", "neither", "nor", "and", "but", "either", "maybe", "cannot"} - set(words_a)
+        hedged = set(words_b) & {
+            "or",
+            "not",
+            "no",
+            "never",
+            "neither",
+            "nor",
+            "and",
+            "but",
+            "either",
+            "maybe",
+            "cannot",
+        } - set(words_a)
         if kind := next((kind for kind in _CLOSED if a in kind), None):
             if set(words_b) & kind == {a} and not hedged - kind and len(words_b) <= 15:
                 return True, f"{a!r} in a sentence"
@@ -2869,8 +2973,8 @@ def _is_value(text: str) -> bool:
 
 # --- SymPy, for what is left -----------------------------------------------------------------------------
 
-_SECONDS = 1.0  # for all questions about one pair
-_START_SECONDS = 20.0  # to import SymPy, once
+_SECONDS = 1.2  # for all questions about one pair
+_START_SECONDS = 30.0  # to import SymPy, the first time
 _WORKER = r"""
 import json, sys
 try:
@@ -2917,6 +3021,9 @@ def build(t):
         if t[1] == "log10": return s.log(a[0], 10)
         return F[t[1]](*a)
     raise ValueError(k)
+x, n = s.symbols("x n")
+for warm in (s.Integral(x**2 * s.sin(x), (x, 0, 1)), s.Limit(s.sin(x) / x, x, 0), s.Sum(1 / n**2, (n, 1, s.oo))):
+    s.simplify(warm.doit() - x)
 print("ready", flush=True)
 for line in sys.stdin:
     try:
@@ -2944,17 +3051,17 @@ class _Worker:
 
     def __init__(self):
         self.lock, self.process, self.lines, self.owner = threading.Lock(), None, None, 0
-        self.ready = self.missing = False
+        self.ready = self.missing = self.again = False
 
-    def start(self) -> bool:
+    def start(self, seconds: float) -> bool:
         if self.missing:
             return False
         if self.process is None or self.owner != os.getpid() or self.process.poll() is not None:
             self.launch()
         if not self.ready:
-            first = self.line(_START_SECONDS)
+            first = self.line(seconds if self.again else _START_SECONDS)
             self.ready, self.missing = first == "ready", first == "missing"
-            if not self.ready:
+            if not self.ready and first != "late":
                 self.stop()
         return self.ready
 
@@ -2987,7 +3094,7 @@ class _Worker:
 
     def ask(self, question: str, seconds: float) -> str:
         with self.lock:
-            if not self.start():
+            if not self.start(seconds):
                 return "missing" if self.missing else "late"
             try:
                 self.process.stdin.write(question + "\n")
@@ -2999,6 +3106,7 @@ class _Worker:
             if line in ("late", ""):
                 self.stop()
                 self.launch()  # so that it has imported SymPy when the next question comes
+                self.again = True
                 return "late"
             return line
 
@@ -3055,7 +3163,7 @@ _asked: dict[str, str] = {}
 
 
 class MathEnv:
-    """One problem. `calculate` helps, `submit` hands in the final answer; reward 1 if it means what the gold one does."""
+    """One problem. `calculate` helps, `submit` hands in the answer; reward 1 if it means what the gold one does."""
 
     def reset(self, *, prompt=None, task: str | None = None, **_) -> str | None:
         """Start the problem in `task`; without one, a small built-in problem."""
@@ -3164,7 +3272,11 @@ def calculate(expression: str) -> str:
             with decimal.localcontext(_CONTEXT):
                 re_, im = _Numeric({})(tree)
             digits = decimal.Context(prec=15)
-            shown = f"{digits.plus(re_).normalize():f}" if Decimal("1e-9") < abs(re_) < 10**15 else f"{digits.plus(re_).normalize()}"
+            shown = (
+                f"{digits.plus(re_).normalize():f}"
+                if Decimal("1e-9") < abs(re_) < 10**15
+                else f"{digits.plus(re_).normalize()}"
+            )
             if abs(im) < _TINY:
                 return shown
             return f"{shown} + {digits.plus(im).normalize()}i"
@@ -3224,8 +3336,10 @@ def _boxed_only(task: str | None) -> bool:
     return bool(task) and _task(task).get("extract") == "boxed"
 
 
-def score(completion: str | list[dict] | None, row: dict, judge: Callable[[str, str, str], bool | None] | None = None) -> Verdict:
-    """Grade a completion: text, or chat messages. Their tool calls are replayed; the text counts if they submit nothing.
+def score(
+    completion: str | list[dict] | None, row: dict, judge: Callable[[str, str, str], bool | None] | None = None
+) -> Verdict:
+    """Grade a completion: text, or chat messages. Their tool calls are replayed; else the text counts.
 
     Args:
         completion: What the model said.
@@ -3326,10 +3440,10 @@ class _Problem(NamedTuple):
 
 
 FAMILIES: dict[str, Callable[[random.Random, int], _Problem]] = {}
-_NAMES = "Ada Ben Chloe Dev Ella Finn Grace Hugo Ines Jonas Kira Liam Mia Noor Omar Pia Quinn Rosa Sam Tara".split()
-_THINGS = "apples books coins pencils stickers shells marbles cards stamps beads".split()
+_NAMES = _list("Ada Ben Chloe Dev Ella Finn Grace Hugo Ines Jonas Kira Liam Mia Noor Omar Pia Quinn Rosa Sam Tara")
+_THINGS = _list("apples books coins pencils stickers shells marbles cards stamps beads")
 _SHOP = (("pen", "pens"), ("notebook", "notebooks"), ("mug", "mugs"), ("cap", "caps"), ("ticket", "tickets"))
-_DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+_DAYS = _list("Monday Tuesday Wednesday Thursday Friday Saturday Sunday")
 
 
 def _family(make: Callable) -> Callable:
@@ -3395,7 +3509,9 @@ def _order_of_operations(rng, level):
     else:
         value = (a - b) * c + d * d
         text = f"({a} - {b}) * {c} + {d}^2"
-        steps = f"{a} - {b} = {a - b}, ({a - b}) * {c} = {(a - b) * c}, {d}^2 = {d * d}, {(a - b) * c} + {d * d} = {value}."
+        steps = (
+            f"{a} - {b} = {a - b}, ({a - b}) * {c} = {(a - b) * c}, {d}^2 = {d * d}, {(a - b) * c} + {d * d} = {value}."
+        )
     asks = (f"What is {text}?", f"Compute {text}.", f"Evaluate {text}.")
     return _Problem((level, a, b, c, d if level else 0), asks, value, steps, (text,))
 
@@ -3407,7 +3523,9 @@ def _decimals(rng, level):
     x, y = _decimal(a), _decimal(b)
     if level == 2:
         asks = (f"What is {x} * {y}?", f"Multiply {x} by {y}.", f"Compute the product {x} * {y} exactly.")
-        return _Problem((level, str(a), str(b)), asks, _decimal(a * b), f"{x} * {y} = {_decimal(a * b)}.", (f"{x} * {y}",))
+        return _Problem(
+            (level, str(a), str(b)), asks, _decimal(a * b), f"{x} * {y} = {_decimal(a * b)}.", (f"{x} * {y}",)
+        )
     asks = (f"What is {x} + {y}?", f"Add {x} and {y}.", f"Compute {x} + {y}.")
     return _Problem((level, str(a), str(b)), asks, _decimal(a + b), f"{x} + {y} = {_decimal(a + b)}.", (f"{x} + {y}",))
 
@@ -3440,7 +3558,10 @@ def _shopping(rng, level):
             f"A {one} costs ${p} and a {other} ${q}. {name} takes {n} {many} and {m} {others} and hands over ${paid}. "
             "How much change is due, in dollars?",
         )
-        steps = f"{n} * {p} = {first}, {m} * {q} = {second}, {first} + {second} = {total}, {paid} - {total} = {paid - total}."
+        steps = (
+            f"{n} * {p} = {first}, {m} * {q} = {second}, {first} + {second} = {total}, {paid} - "
+            f"{total} = {paid - total}."
+        )
         return _Problem((level, n, p, m, q), asks, paid - total, steps, (f"{n} * {p} + {m} * {q}", f"{paid} - {total}"))
     off = rng.choice((10, 15, 20, 25, 40))
     saved = Fraction(total * off, 100)
@@ -3455,7 +3576,9 @@ def _shopping(rng, level):
         f"{n} * {p} = {first}, {m} * {q} = {second}, {first} + {second} = {total}, "
         f"{off}/100 * {total} = {_decimal(saved)}, {total} - {_decimal(saved)} = {_decimal(value)}."
     )
-    return _Problem((level, n, p, m, q, off), asks, _decimal(value), steps, (f"{n} * {p} + {m} * {q}", f"{total} * (1 - {off}/100)"))
+    return _Problem(
+        (level, n, p, m, q, off), asks, _decimal(value), steps, (f"{n} * {p} + {m} * {q}", f"{total} * (1 - {off}/100)")
+    )
 
 
 @_family
@@ -3477,7 +3600,8 @@ def _giving(rng, level):
     left = got - c
     if level == 1:
         asks = (
-            f"{name} has {a} {thing}, buys {k} bags of {b} and gives {c} to {friend}. How many {thing} has {name} left?",
+            f"{name} has {a} {thing}, buys {k} bags of {b} and gives {c} to {friend}. How many "
+            f"{thing} has {name} left?",
             f"{friend} asks {name} for {c} {thing}. {name} had {a} and just opened {k} packs of {b}. "
             f"How many does {name} keep?",
         )
@@ -3489,7 +3613,8 @@ def _giving(rng, level):
     asks = (
         f"{name} has {a} {thing}, buys {k} bags of {b}, loses {c}, and puts the rest into {part} equal piles. "
         "How many are in each pile?",
-        f"After adding {k} boxes of {b} to {a} {thing} and throwing {c} away, {name} and {part - 1} friends share what is "
+        f"After adding {k} boxes of {b} to {a} {thing} and throwing {c} away, {name} and {part - 1} "
+        f"friends share what is "
         f"left equally. How many {thing} does each get?",
     )
     steps = f"{k} * {b} = {k * b}, {a} + {k * b} = {got}, {got} - {c} = {left}, {left} / {part} = {left // part}."
@@ -3514,12 +3639,20 @@ def _travel(rng, level):
             f"{name} drives {t} hours at {v} km/h and {u} hours at {w} km/h. How many km does {name} drive?",
             f"A train runs at {v} km/h for {t} hours, then at {w} km/h for {u} hours. How many kilometers does it run?",
         )
-        return _Problem((level, v, t, w, u), asks, far, f"{v} * {t} = {v * t}, {w} * {u} = {w * u}, {v * t} + {w * u} = {far}.", (f"{v} * {t} + {w} * {u}",))
+        return _Problem(
+            (level, v, t, w, u),
+            asks,
+            far,
+            f"{v} * {t} = {v * t}, {w} * {u} = {w * u}, {v * t} + {w * u} = {far}.",
+            (f"{v} * {t} + {w} * {u}",),
+        )
     speed = Fraction(far, t + u)
     asks = (
-        f"{name} drives {t} hours at {v} km/h and {u} hours at {w} km/h. Find the average speed of the whole trip in km/h, as "
+        f"{name} drives {t} hours at {v} km/h and {u} hours at {w} km/h. Find the average speed of "
+        f"the whole trip in km/h, as "
         "an exact number.",
-        f"A truck goes at {v} km/h for {t} hours and at {w} km/h for {u} hours. What average speed in km/h is that, exactly?",
+        f"A truck goes at {v} km/h for {t} hours and at {w} km/h for {u} hours. What average speed in "
+        f"km/h is that, exactly?",
     )
     steps = f"{v} * {t} + {w} * {u} = {far}, {t} + {u} = {t + u}, {far} / {t + u} = {speed}."
     return _Problem((level, v, t, w, u), asks, speed, steps, (f"({v} * {t} + {w} * {u}) / ({t} + {u})",))
@@ -3528,20 +3661,34 @@ def _travel(rng, level):
 @_family
 def _ages(rng, level):
     one, two = rng.sample(_NAMES, 2)
-    a, d, k = _n(rng, level, (3, 20), (5, 30), (6, 25)), _n(rng, level, (1, 9), (2, 20), (2, 15)), _n(rng, level, (2, 2), (2, 9), (2, 4))
+    a, d, k = (
+        _n(rng, level, (3, 20), (5, 30), (6, 25)),
+        _n(rng, level, (1, 9), (2, 20), (2, 15)),
+        _n(rng, level, (2, 2), (2, 9), (2, 4)),
+    )
     if level == 0:
-        asks = (f"{one} is {a} and {two} is {d} years older. How old is {two}?", f"{two} is {d} years older than {one}, who is {a}. How old is {two}?")
+        asks = (
+            f"{one} is {a} and {two} is {d} years older. How old is {two}?",
+            f"{two} is {d} years older than {one}, who is {a}. How old is {two}?",
+        )
         return _Problem((level, a, d), asks, a + d, f"{a} + {d} = {a + d}.", (f"{a} + {d}",))
     if level == 1:
         asks = (
             f"{one} is {a} years old and {two} is {d} years older. How old will {two} be in {k} years?",
             f"{two} is {d} years older than {one}, who is {a} now. What age does {two} reach {k} years from now?",
         )
-        return _Problem((level, a, d, k), asks, a + d + k, f"{a} + {d} = {a + d}, {a + d} + {k} = {a + d + k}.", (f"{a} + {d} + {k}",))
+        return _Problem(
+            (level, a, d, k),
+            asks,
+            a + d + k,
+            f"{a} + {d} = {a + d}, {a + d} + {k} = {a + d + k}.",
+            (f"{a} + {d} + {k}",),
+        )
     both = a + k * a + 2 * d
     asks = (
         f"{one} is {k} times as old as {two}. In {d} years their ages will add up to {both}. How old is {two} now?",
-        f"{d} years from now {one} and {two} will be {both} years old together, and today {one} is {k} times as old as {two}. "
+        f"{d} years from now {one} and {two} will be {both} years old together, and today {one} is "
+        f"{k} times as old as {two}. "
         f"Find {two}'s age today.",
     )
     steps = f"{both} - 2 * {d} = {both - 2 * d}, 1 + {k} = {1 + k}, {both - 2 * d} / {1 + k} = {a}."
@@ -3615,26 +3762,48 @@ def _percent_change(rng, level):
         return _Problem((level, p, n, up), asks, _decimal(value), steps, (f"{n} * (1 {'+' if up else '-'} {p}/100)",))
     asks = (
         f"After it {'rose' if up else 'fell'} by {p}%, a rent is ${_decimal(value)}. How many dollars was it before?",
-        f"A tank holds {_decimal(value)} liters after its content {'grew' if up else 'shrank'} by {p}%. How many liters "
+        f"A tank holds {_decimal(value)} liters after its content {'grew' if up else 'shrank'} by "
+        f"{p}%. How many liters "
         "did it hold before?",
     )
     factor = _decimal(1 + Fraction(p, 100) if up else 1 - Fraction(p, 100))
-    return _Problem((level, p, n, up), asks, n, f"1 {'+' if up else '-'} {p}/100 = {factor}, {_decimal(value)} / {factor} = {n}.", (f"{_decimal(value)} / {factor}",))
+    return _Problem(
+        (level, p, n, up),
+        asks,
+        n,
+        f"1 {'+' if up else '-'} {p}/100 = {factor}, {_decimal(value)} / {factor} = {n}.",
+        (f"{_decimal(value)} / {factor}",),
+    )
 
 
 @_family
 def _linear_equation(rng, level):
-    x, a, b = _n(rng, level, (1, 10), (-12, 12), (-30, 30)), _n(rng, level, (2, 5), (2, 12), (6, 25)), _n(rng, level, (1, 10), (-20, 20), (-60, 60)) or 1
+    x, a, b = (
+        _n(rng, level, (1, 10), (-12, 12), (-30, 30)),
+        _n(rng, level, (2, 5), (2, 12), (6, 25)),
+        _n(rng, level, (1, 10), (-20, 20), (-60, 60)) or 1,
+    )
     if level < 2:
         right = a * x + b
         left = f"{a}x {_signed_term(b)}"
-        asks = (f"Solve {left} = {right} for x.", f"Find x if {left} = {right}.", f"What x makes {left} equal to {right}?")
+        asks = (
+            f"Solve {left} = {right} for x.",
+            f"Find x if {left} = {right}.",
+            f"What x makes {left} equal to {right}?",
+        )
         steps = f"{a}x = {right - b}, x = {x}."
         return _Problem((level, a, b, x), asks, x, steps, (f"({right} - ({b})) / {a}",))
     c = rng.choice([v for v in range(-15, 16) if v not in (a, 0)])
     d = (a - c) * x + b
-    left, right = f"{a}x {_signed_term(b)}", f"{_signed_term(c, True, 'x')} {_signed_term(d)}" if d else _signed_term(c, True, "x")
-    asks = (f"Solve {left} = {right} for x.", f"For which x do {left} and {right} have the same value?", f"Find x if {left} = {right}.")
+    left, right = (
+        f"{a}x {_signed_term(b)}",
+        f"{_signed_term(c, True, 'x')} {_signed_term(d)}" if d else _signed_term(c, True, "x"),
+    )
+    asks = (
+        f"Solve {left} = {right} for x.",
+        f"For which x do {left} and {right} have the same value?",
+        f"Find x if {left} = {right}.",
+    )
     steps = f"{a - c}x = {d - b}, x = {x}."
     return _Problem((level, a, b, c, x), asks, x, steps, (f"({d} - ({b})) / ({a} - ({c}))",))
 
@@ -3644,10 +3813,18 @@ def _quadratic_equation(rng, level):
     p, q = (_n(rng, level, (1, 9), (-9, 9), (-15, 15)) for _ in "pq")
     a = 1 if level < 2 else rng.randint(2, 4)
     b, c = -a * (p + q), a * p * q
-    text = f"{_signed_term(a, True, 'x^2')}" + (f" {_signed_term(b, False, 'x')}" if b else "") + (f" {_signed_term(c)}" if c else "")
+    text = (
+        f"{_signed_term(a, True, 'x^2')}"
+        + (f" {_signed_term(b, False, 'x')}" if b else "")
+        + (f" {_signed_term(c)}" if c else "")
+    )
     roots = sorted({p, q})
     gold = str(roots[0]) if len(roots) == 1 else f"{roots[0]}, {roots[1]}"
-    asks = (f"Find all x with {text} = 0.", f"Solve {text} = 0; give all solutions.", f"Which numbers x satisfy {text} = 0? List all.")
+    asks = (
+        f"Find all x with {text} = 0.",
+        f"Solve {text} = 0; give all solutions.",
+        f"Which numbers x satisfy {text} = 0? List all.",
+    )
     factors = "".join(f"(x {_signed_term(-r)})" if r else "x" for r in (p, q))
     steps = f"{text} = {a if a > 1 else ''}{factors}, so " + " or ".join(f"x = {r}" for r in roots) + "."
     return _Problem((level, a, *sorted((p, q))), asks, gold, steps)
@@ -3667,7 +3844,11 @@ def _linear_system(rng, level):
     e, f = a * x + b * y, c * x + d * y
     one = f"{_signed_term(a, True, 'x')} {_signed_term(b, False, 'y')} = {e}"
     two = f"{_signed_term(c, True, 'x')} {_signed_term(d, False, 'y')} = {f}"
-    asks = (f"Solve {one}, {two}. Answer as (x, y).", f"Find (x, y) with {one} and {two}.", f"Which pair (x, y) satisfies both {one} and {two}?")
+    asks = (
+        f"Solve {one}, {two}. Answer as (x, y).",
+        f"Find (x, y) with {one} and {two}.",
+        f"Which pair (x, y) satisfies both {one} and {two}?",
+    )
     det = a * d - b * c
     steps = f"x = ({e * d} - ({b * f})) / ({det}) = {x}, y = ({a * f} - ({e * c})) / ({det}) = {y}."
     return _Problem((a, b, c, d, x, y), asks, f"({x}, {y})", steps)
@@ -3675,47 +3856,87 @@ def _linear_system(rng, level):
 
 @_family
 def _inequality(rng, level):
-    a, b, x = _n(rng, level, (2, 5), (2, 9), (2, 12)), _n(rng, level, (1, 9), (-15, 15), (-40, 40)) or 2, _n(rng, level, (1, 9), (-9, 9), (-20, 20))
+    a, b, x = (
+        _n(rng, level, (2, 5), (2, 9), (2, 12)),
+        _n(rng, level, (1, 9), (-15, 15), (-40, 40)) or 2,
+        _n(rng, level, (1, 9), (-9, 9), (-20, 20)),
+    )
     op = rng.choice(("<", ">", "<=", ">="))
     minus = level == 2
     right = (-a if minus else a) * x + b
     left = f"{_signed_term(-a if minus else a, True, 'x')} {_signed_term(b)}"
     result = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}[op] if minus else op
-    asks = (f"Solve {left} {op} {right} for x.", f"For which x is {left} {op} {right}? Answer as an inequality.", f"Find all x with {left} {op} {right}.")
+    asks = (
+        f"Solve {left} {op} {right} for x.",
+        f"For which x is {left} {op} {right}? Answer as an inequality.",
+        f"Find all x with {left} {op} {right}.",
+    )
     steps = f"{-a if minus else a}x {op} {right - b}, x {result} {x}."
     return _Problem((level, a, b, x, op), asks, f"x {result} {x}", steps)
 
 
 @_family
 def _arithmetic_sequence(rng, level):
-    a, d, n = _n(rng, level, (1, 15), (2, 40), (-30, 60)), _n(rng, level, (1, 9), (3, 15), (-14, 14)) or 3, _n(rng, level, (5, 5), (8, 30), (20, 90))
+    a, d, n = (
+        _n(rng, level, (1, 15), (2, 40), (-30, 60)),
+        _n(rng, level, (1, 9), (3, 15), (-14, 14)) or 3,
+        _n(rng, level, (5, 5), (8, 30), (20, 90)),
+    )
     terms = [a + d * k for k in range(4)]
     value = a + d * (n - 1)
     shown = ", ".join(map(str, terms))
     if level == 0:
         asks = (f"What comes next: {shown}?", f"Continue {shown} by one number.", f"Give the next number: {shown}, ...")
-        return _Problem((level, a, d), asks, value, f"{terms[1]} - {terms[0]} = {d}, {terms[3]} + {d} = {value}.", (f"{terms[3]} + {d}",))
+        return _Problem(
+            (level, a, d),
+            asks,
+            value,
+            f"{terms[1]} - {terms[0]} = {d}, {terms[3]} + {d} = {value}.",
+            (f"{terms[3]} + {d}",),
+        )
     asks = (
         f"An arithmetic sequence begins {shown}. What is term number {n}?",
         f"Find the {n}th member of the arithmetic sequence {shown}, ...",
     )
-    return _Problem((level, a, d, n), asks, value, f"{terms[1]} - ({terms[0]}) = {d}, {a} + {n - 1} * ({d}) = {value}.", (f"{a} + {n - 1} * ({d})",))
+    return _Problem(
+        (level, a, d, n),
+        asks,
+        value,
+        f"{terms[1]} - ({terms[0]}) = {d}, {a} + {n - 1} * ({d}) = {value}.",
+        (f"{a} + {n - 1} * ({d})",),
+    )
 
 
 @_family
 def _geometric_sequence(rng, level):
-    a, q, n = _n(rng, level, (1, 12), (2, 9), (2, 12)), _n(rng, level, (2, 5), (2, 5), (2, 4)), _n(rng, level, (4, 4), (6, 8), (9, 12))
+    a, q, n = (
+        _n(rng, level, (1, 12), (2, 9), (2, 12)),
+        _n(rng, level, (2, 5), (2, 5), (2, 4)),
+        _n(rng, level, (4, 4), (6, 8), (9, 12)),
+    )
     shown = ", ".join(str(a * q**k) for k in range(3))
     value = a * q ** (n - 1)
     if level == 0:
         asks = (f"What comes next: {shown}?", f"Continue {shown} by one number.", f"Give the next number: {shown}, ...")
         return _Problem((level, a, q), asks, value, f"{a * q**2} * {q} = {value}.", (f"{a * q**2} * {q}",))
     if level == 1:
-        asks = (f"A geometric sequence begins {shown}. What is term number {n}?", f"Find the {n}th member of the geometric sequence {shown}, ...")
+        asks = (
+            f"A geometric sequence begins {shown}. What is term number {n}?",
+            f"Find the {n}th member of the geometric sequence {shown}, ...",
+        )
         return _Problem((level, a, q, n), asks, value, f"{a} * {q}^{n - 1} = {value}.", (f"{a} * {q}^{n - 1}",))
     value = a * (q**n - 1) // (q - 1)
-    asks = (f"Add up the first {n} terms of the geometric sequence {shown}, ...", f"A geometric sequence begins {shown}. What do its first {n} terms add up to?")
-    return _Problem((level, a, q, n), asks, value, f"{a} * ({q}^{n} - 1) / ({q} - 1) = {value}.", (f"{a} * ({q}^{n} - 1) / ({q} - 1)",))
+    asks = (
+        f"Add up the first {n} terms of the geometric sequence {shown}, ...",
+        f"A geometric sequence begins {shown}. What do its first {n} terms add up to?",
+    )
+    return _Problem(
+        (level, a, q, n),
+        asks,
+        value,
+        f"{a} * ({q}^{n} - 1) / ({q} - 1) = {value}.",
+        (f"{a} * ({q}^{n} - 1) / ({q} - 1)",),
+    )
 
 
 @_family
@@ -3728,9 +3949,19 @@ def _average(rng, level):
     values[0] += k * (len(set(values)) == 1)
     mean = Fraction(sum(values), k)
     shown = " and ".join(map(str, values)) if k == 2 else ", ".join(map(str, values))
-    asks = (f"What is the average of {shown}?", f"Find the mean of {shown}.", f"Compute the mean of the numbers {shown} exactly.")
+    asks = (
+        f"What is the average of {shown}?",
+        f"Find the mean of {shown}.",
+        f"Compute the mean of the numbers {shown} exactly.",
+    )
     added = " + ".join(map(str, values))
-    return _Problem((level, *sorted(values)), asks, mean, f"{added} = {sum(values)}, {sum(values)} / {k} = {mean}.", (f"({added}) / {k}",))
+    return _Problem(
+        (level, *sorted(values)),
+        asks,
+        mean,
+        f"{added} = {sum(values)}, {sum(values)} / {k} = {mean}.",
+        (f"({added}) / {k}",),
+    )
 
 
 @_family
@@ -3779,23 +4010,45 @@ def _probability(rng, level):
             f"A bag has {red} red and {blue} blue balls. One is drawn. How likely is red, as a fraction?",
             f"{red} of {n} cards win. One card is drawn. How likely is a win, as a fraction?",
         )
-        return _Problem((level, red, blue), asks, Fraction(red, n), f"{red} + {blue} = {n}, {_chain(f'{red}/{n}', Fraction(red, n))}.", (f"{red}/{n}",))
+        return _Problem(
+            (level, red, blue),
+            asks,
+            Fraction(red, n),
+            f"{red} + {blue} = {n}, {_chain(f'{red}/{n}', Fraction(red, n))}.",
+            (f"{red}/{n}",),
+        )
     if level == 1:
         value = Fraction(red * (red - 1), n * (n - 1))
         asks = (
-            f"A bag has {red} red and {blue} blue balls. Two are drawn without putting back. How likely are two red ones, as a fraction?",
-            f"Of {n} parts {red} are good. Two different parts are picked at random. With what probability are both good? "
+            f"A bag has {red} red and {blue} blue balls. Two are drawn without putting back. How "
+            f"likely are two red ones, as a fraction?",
+            f"Of {n} parts {red} are good. Two different parts are picked at random. With what "
+            f"probability are both good? "
             "Answer with a fraction.",
         )
-        return _Problem((level, red, blue), asks, value, f"{red}/{n} * {red - 1}/{n - 1} = {value}.", (f"{red}/{n} * {red - 1}/{n - 1}",))
+        return _Problem(
+            (level, red, blue),
+            asks,
+            value,
+            f"{red}/{n} * {red - 1}/{n - 1} = {value}.",
+            (f"{red}/{n} * {red - 1}/{n - 1}",),
+        )
     value = Fraction(2 * red * blue, n * (n - 1))
     asks = (
-        f"A bag has {red} red and {blue} blue balls. Two are drawn without putting back. How likely are they to differ in color, "
+        f"A bag has {red} red and {blue} blue balls. Two are drawn without putting back. How likely "
+        f"are they to differ in color, "
         "as a fraction?",
-        f"Two of {n} guests, {red} from Peru and {blue} from Kenya, are picked at random. With what probability do they come from "
+        f"Two of {n} guests, {red} from Peru and {blue} from Kenya, are picked at random. With what "
+        f"probability do they come from "
         "different countries? Answer with a fraction.",
     )
-    return _Problem((level, red, blue), asks, value, f"2 * {red}/{n} * {blue}/{n - 1} = {value}.", (f"2 * {red}/{n} * {blue}/{n - 1}",))
+    return _Problem(
+        (level, red, blue),
+        asks,
+        value,
+        f"2 * {red}/{n} * {blue}/{n - 1} = {value}.",
+        (f"2 * {red}/{n} * {blue}/{n - 1}",),
+    )
 
 
 @_family
@@ -3814,19 +4067,40 @@ def _dice(rng, level):
     ways = sum(1 for i in range(1, sides + 1) if 1 <= target - i <= sides)
     value = Fraction(ways, sides**2)
     asks = (
-        f"Two fair dice with {sides} sides are rolled. With what probability do they add up to {target}? Answer with a fraction.",
+        f"Two fair dice with {sides} sides are rolled. With what probability do they add up to "
+        f"{target}? Answer with a fraction.",
         f"How likely is {target} as the points of two {sides}-sided dice together, as a fraction?",
     )
-    return _Problem((1, sides, target), asks, value, f"{sides}^2 = {sides**2}, {ways} pairs, {_chain(f'{ways}/{sides**2}', value)}.", (f"{ways}/{sides**2}",))
+    return _Problem(
+        (1, sides, target),
+        asks,
+        value,
+        f"{sides}^2 = {sides**2}, {ways} pairs, {_chain(f'{ways}/{sides**2}', value)}.",
+        (f"{ways}/{sides**2}",),
+    )
 
 
 @_family
 def _greatest_common_divisor(rng, level):
-    g, a, b = _n(rng, level, (2, 6), (3, 20), (12, 90)), _n(rng, level, (1, 6), (2, 15), (7, 60)), _n(rng, level, (1, 6), (2, 15), (7, 60))
+    g, a, b = (
+        _n(rng, level, (2, 6), (3, 20), (12, 90)),
+        _n(rng, level, (1, 6), (2, 15), (7, 60)),
+        _n(rng, level, (1, 6), (2, 15), (7, 60)),
+    )
     a, b = g * a, g * (b + (a == b))
     value = gcd(a, b)
-    asks = (f"What is gcd({a}, {b})?", f"Find the greatest common divisor of {a} and {b}.", f"Which number is the largest that divides both {a} and {b}?")
-    return _Problem(tuple(sorted((a, b))), asks, value, f"{a} = {value} * {a // value}, {b} = {value} * {b // value}.", (f"gcd({a}, {b})",))
+    asks = (
+        f"What is gcd({a}, {b})?",
+        f"Find the greatest common divisor of {a} and {b}.",
+        f"Which number is the largest that divides both {a} and {b}?",
+    )
+    return _Problem(
+        tuple(sorted((a, b))),
+        asks,
+        value,
+        f"{a} = {value} * {a // value}, {b} = {value} * {b // value}.",
+        (f"gcd({a}, {b})",),
+    )
 
 
 @_family
@@ -3834,7 +4108,11 @@ def _least_common_multiple(rng, level):
     a, b = (_n(rng, level, (2, 12), (4, 30), (12, 90)) for _ in "ab")
     b += a == b
     value = lcm(a, b)
-    asks = (f"What is lcm({a}, {b})?", f"Find the least common multiple of {a} and {b}.", f"Which positive number is the smallest that both {a} and {b} divide?")
+    asks = (
+        f"What is lcm({a}, {b})?",
+        f"Find the least common multiple of {a} and {b}.",
+        f"Which positive number is the smallest that both {a} and {b} divide?",
+    )
     return _Problem(tuple(sorted((a, b))), asks, value, f"{a} * {b} / {gcd(a, b)} = {value}.", (f"lcm({a}, {b})",))
 
 
@@ -3854,7 +4132,11 @@ def _divisors(rng, level):
         value *= k + 1
     shown = " * ".join(f"{p}^{k}" if k > 1 else str(p) for p, k in powers)
     product = " * ".join(f"({k} + 1)" for _, k in powers)
-    asks = (f"How many positive divisors does {n} have?", f"How many positive whole numbers divide {n}?", f"Count the divisors of {n}, 1 and {n} among them.")
+    asks = (
+        f"How many positive divisors does {n} have?",
+        f"How many positive whole numbers divide {n}?",
+        f"Count the divisors of {n}, 1 and {n} among them.",
+    )
     return _Problem((n,), asks, value, f"{n} = {shown}, {product} = {value}.", (product,))
 
 
@@ -3862,7 +4144,11 @@ def _divisors(rng, level):
 def _remainder(rng, level):
     m, a = _n(rng, level, (2, 9), (5, 30), (7, 60)), _n(rng, level, (5, 60), (50, 900), (2, 30))
     if level < 2:
-        asks = (f"What is {a} mod {m}?", f"What remains when {a} is divided by {m}?", f"{a} sweets are packed in bags of {m}. How many are left over?")
+        asks = (
+            f"What is {a} mod {m}?",
+            f"What remains when {a} is divided by {m}?",
+            f"{a} sweets are packed in bags of {m}. How many are left over?",
+        )
         return _Problem((level, a, m), asks, a % m, f"{a} = {a // m} * {m} + {a % m}.", (f"{a} mod {m}",))
     k = rng.randint(5, 40)
     value = pow(a, k, m)
@@ -3877,7 +4163,10 @@ def _remainder(rng, level):
 
 @_family
 def _base(rng, level):
-    n, b = _n(rng, level, (4, 99), (30, 300), (200, 5_000)), (rng.choice((2, 3)), rng.choice((2, 3, 5)), rng.choice((3, 6, 7)))[level]
+    n, b = (
+        _n(rng, level, (4, 99), (30, 300), (200, 5_000)),
+        (rng.choice((2, 3)), rng.choice((2, 3, 5)), rng.choice((3, 6, 7)))[level],
+    )
     digits, rest = "", n
     while rest:
         digits, rest = str(rest % b) + digits, rest // b
@@ -3896,15 +4185,33 @@ def _rectangle(rng, level):
     a, b = (_n(rng, level, (2, 12), (5, 60), (12, 90)) for _ in "ab")
     if level < 2:
         if rng.random() < 0.5:
-            asks = (f"A rectangle is {a} by {b}. What area has it?", f"A field is {a} m long and {b} m wide. How many square meters is it?")
+            asks = (
+                f"A rectangle is {a} by {b}. What area has it?",
+                f"A field is {a} m long and {b} m wide. How many square meters is it?",
+            )
             return _Problem((level, *sorted((a, b)), "area"), asks, a * b, f"{a} * {b} = {a * b}.", (f"{a} * {b}",))
-        asks = (f"A rectangle is {a} by {b}. What perimeter has it?", f"A garden is {a} m long and {b} m wide. How many meters of fence go around it?")
-        return _Problem((level, *sorted((a, b)), "around"), asks, 2 * (a + b), f"{a} + {b} = {a + b}, 2 * {a + b} = {2 * (a + b)}.", (f"2 * ({a} + {b})",))
+        asks = (
+            f"A rectangle is {a} by {b}. What perimeter has it?",
+            f"A garden is {a} m long and {b} m wide. How many meters of fence go around it?",
+        )
+        return _Problem(
+            (level, *sorted((a, b)), "around"),
+            asks,
+            2 * (a + b),
+            f"{a} + {b} = {a + b}, 2 * {a + b} = {2 * (a + b)}.",
+            (f"2 * ({a} + {b})",),
+        )
     asks = (
         f"A rectangle has area {a * b} and one side of length {a}. What perimeter has it?",
         f"A field of {a * b} square meters is {a} m long. How many meters of fence go around it?",
     )
-    return _Problem((level, a, b), asks, 2 * (a + b), f"{a * b} / {a} = {b}, 2 * ({a} + {b}) = {2 * (a + b)}.", (f"2 * ({a} + {a * b} / {a})",))
+    return _Problem(
+        (level, a, b),
+        asks,
+        2 * (a + b),
+        f"{a * b} / {a} = {b}, 2 * ({a} + {b}) = {2 * (a + b)}.",
+        (f"2 * ({a} + {a * b} / {a})",),
+    )
 
 
 @_family
@@ -3912,12 +4219,22 @@ def _triangle(rng, level):
     if level == 0:
         a, b = rng.randint(2, 12), rng.randint(2, 12)
         value = Fraction(a * b, 2)
-        asks = (f"A triangle has base {a} and height {b}. What area has it?", f"Find the area of a triangle of base {a} and height {b}.")
-        return _Problem((level, a, b), asks, _decimal(value), f"{a} * {b} / 2 = {_decimal(value)}.", (f"{a} * {b} / 2",))
+        asks = (
+            f"A triangle has base {a} and height {b}. What area has it?",
+            f"Find the area of a triangle of base {a} and height {b}.",
+        )
+        return _Problem(
+            (level, a, b), asks, _decimal(value), f"{a} * {b} / 2 = {_decimal(value)}.", (f"{a} * {b} / 2",)
+        )
     if level == 1:
         a, b = rng.randint(20, 100), rng.randint(10, 79)
-        asks = (f"Two angles of a triangle are {a} and {b} degrees. How many degrees has the third?", f"A triangle has angles of {a} and {b} degrees. Find its third angle in degrees.")
-        return _Problem((level, *sorted((a, b))), asks, 180 - a - b, f"180 - {a} - {b} = {180 - a - b}.", (f"180 - {a} - {b}",))
+        asks = (
+            f"Two angles of a triangle are {a} and {b} degrees. How many degrees has the third?",
+            f"A triangle has angles of {a} and {b} degrees. Find its third angle in degrees.",
+        )
+        return _Problem(
+            (level, *sorted((a, b))), asks, 180 - a - b, f"180 - {a} - {b} = {180 - a - b}.", (f"180 - {a} - {b}",)
+        )
     a, b = rng.randint(2, 24), rng.randint(2, 24)
     square = a * a + b * b
     root = isqrt(square)
@@ -3934,16 +4251,33 @@ def _circle(rng, level):
     r, around = _n(rng, level, (1, 40), (2, 60), (3, 60)), rng.random() < 0.5
     if level == 0:
         if around:
-            asks = (f"A circle has radius {r}. How long is it around, in terms of pi?", f"Find the circumference of a circle of radius {r}, in terms of pi.")
+            asks = (
+                f"A circle has radius {r}. How long is it around, in terms of pi?",
+                f"Find the circumference of a circle of radius {r}, in terms of pi.",
+            )
             return _Problem((level, r, around), asks, f"{2 * r}\\pi", f"2 * {r} = {2 * r}.")
-        asks = (f"A circle has radius {r}. Give its area in terms of pi.", f"Find the area of a circle of radius {r}, in terms of pi.")
+        asks = (
+            f"A circle has radius {r}. Give its area in terms of pi.",
+            f"Find the area of a circle of radius {r}, in terms of pi.",
+        )
         return _Problem((level, r, around), asks, f"{r * r}\\pi", f"{r}^2 = {r * r}.")
     d = 2 * r + 1
     if level == 1:
         if around:
-            asks = (f"Find the perimeter of a half disk {d} across, in terms of pi.", f"A half disk is {d} across. How long is its edge, in terms of pi?")
-            return _Problem((level, r, around), asks, f"{d} + \\frac{{{d}}}{{2}}\\pi", f"the arc has {d}/2 pi, the straight edge {d}.")
-        asks = (f"A circle has diameter {d}. Give its area in terms of pi.", f"Find the area, in terms of pi, of a circle that is {d} across.")
+            asks = (
+                f"Find the perimeter of a half disk {d} across, in terms of pi.",
+                f"A half disk is {d} across. How long is its edge, in terms of pi?",
+            )
+            return _Problem(
+                (level, r, around),
+                asks,
+                f"{d} + \\frac{{{d}}}{{2}}\\pi",
+                f"the arc has {d}/2 pi, the straight edge {d}.",
+            )
+        asks = (
+            f"A circle has diameter {d}. Give its area in terms of pi.",
+            f"Find the area, in terms of pi, of a circle that is {d} across.",
+        )
         return _Problem((level, r, around), asks, f"\\frac{{{d**2}}}{{4}}\\pi", f"({d}/2)^2 = {d**2}/4.")
     h = rng.randint(2, 30)
     asks = (
@@ -3951,7 +4285,12 @@ def _circle(rng, level):
         f"Find the surface of a closed can of radius {r} and height {h}, in terms of pi.",
     )
     value = 2 * r * (r + h)
-    return _Problem((level, r, h), asks, f"{value}\\pi", f"2 * {r}^2 = {2 * r * r}, 2 * {r} * {h} = {2 * r * h}, {2 * r * r} + {2 * r * h} = {value}.")
+    return _Problem(
+        (level, r, h),
+        asks,
+        f"{value}\\pi",
+        f"2 * {r}^2 = {2 * r * r}, 2 * {r} * {h} = {2 * r * h}, {2 * r * r} + {2 * r * h} = {value}.",
+    )
 
 
 @_family
@@ -3959,7 +4298,11 @@ def _units(rng, level):
     table = (
         (("meters", "centimeters", 100), ("hours", "minutes", 60), ("weeks", "days", 7), ("minutes", "seconds", 60)),
         (("kilometers", "meters", 1000), ("days", "hours", 24), ("feet", "inches", 12), ("pounds", "ounces", 16)),
-        (("kilometers per hour", "meters per second", Fraction(5, 18)), ("square meters", "square centimeters", 10_000), ("days", "minutes", 1440), ("miles", "feet", 5280)),
+        (
+            ("kilometers per hour", "meters per second", Fraction(5, 18)),
+            ("square meters", "square centimeters", 10_000),
+            ("days", "minutes", 1440), ("miles", "feet", 5280),
+        ),
     )  # fmt: skip
     many, few, k = rng.choice(table[level])
     n = _n(rng, level, (2, 12), (2, 40), (3, 90))
@@ -3974,8 +4317,18 @@ def _weekday(rng, level):
     n += n % 7 == 0  # the day asked for is not the day given
     if level < 2:
         day = _DAYS[(at + n) % 7]
-        asks = (f"Today is {_DAYS[at]}. What day is it in {n} days?", f"Which weekday comes {n} days after {_DAYS[at]}?", f"It is {_DAYS[at]} now. What weekday will it be {n} days later?")
-        return _Problem((at, n), asks, day, f"{n} = {n // 7} * 7 + {n % 7}, and {_DAYS[at]} plus {n % 7} gives {day}.", (f"{n} mod 7",))
+        asks = (
+            f"Today is {_DAYS[at]}. What day is it in {n} days?",
+            f"Which weekday comes {n} days after {_DAYS[at]}?",
+            f"It is {_DAYS[at]} now. What weekday will it be {n} days later?",
+        )
+        return _Problem(
+            (at, n),
+            asks,
+            day,
+            f"{n} = {n // 7} * 7 + {n % 7}, and {_DAYS[at]} plus {n % 7} gives {day}.",
+            (f"{n} mod 7",),
+        )
     start = date(rng.randint(1990, 2040), 1, 1) + timedelta(days=rng.randrange(365))
     day, end = _DAYS[(start + timedelta(days=n)).weekday()], start + timedelta(days=n)
     asks = (
@@ -4000,7 +4353,11 @@ def _days_between(rng, level):
     one, two = _spoken(start), _spoken(end)
     if level == 0:
         one, two = (text.rpartition(",")[0] for text in (one, two))
-    asks = (f"How many days after {one} is {two}?", f"Count the days from {one} to {two}, without the first.", f"How many days pass from {one} to {two}?")
+    asks = (
+        f"How many days after {one} is {two}?",
+        f"Count the days from {one} to {two}, without the first.",
+        f"How many days pass from {one} to {two}?",
+    )
     parts, at = [], start
     while (at.year, at.month) != (end.year, end.month):
         following = date(at.year + at.month // 12, at.month % 12 + 1, 1)
@@ -4008,7 +4365,13 @@ def _days_between(rng, level):
         at = following
     parts.append((end - at).days)
     added = " + ".join(map(str, parts))
-    return _Problem((start.isoformat() if level else one, n), asks, n, f"{added} = {n}." if len(parts) > 1 else f"{end.day} - {start.day} = {n}.", (added,))
+    return _Problem(
+        (start.isoformat() if level else one, n),
+        asks,
+        n,
+        f"{added} = {n}." if len(parts) > 1 else f"{end.day} - {start.day} = {n}.",
+        (added,),
+    )
 
 
 @_family
@@ -4016,10 +4379,15 @@ def _clock(rng, level):
     start, n = rng.randrange(8 * 60, 11 * 60) // 5 * 5, _n(rng, level, (1, 11), (1, 40), (40, 150)) * 5
     end = start + n
     one, two = (f"{t // 60}:{t % 60:02d}" for t in (start, end))
-    asks = (f"It is {one} on a 24-hour clock. What time is it {n} minutes later?", f"A film starts at {one} and takes {n} minutes. When does it end, on a 24-hour clock?")
+    asks = (
+        f"It is {one} on a 24-hour clock. What time is it {n} minutes later?",
+        f"A film starts at {one} and takes {n} minutes. When does it end, on a 24-hour clock?",
+    )
     if end >= 24 * 60:
         two = f"{end // 60 - 24}:{end % 60:02d}"
-    return _Problem((start, n), asks, two, f"{n} = {n // 60} * 60 + {n % 60}, and {one} plus {n // 60} h {n % 60} min gives {two}.")
+    return _Problem(
+        (start, n), asks, two, f"{n} = {n // 60} * 60 + {n % 60}, and {one} plus {n // 60} h {n % 60} min gives {two}."
+    )
 
 
 @_family
@@ -4028,7 +4396,11 @@ def _expand(rng, level):
     p, q = (1, 1) if level == 0 else (_n(rng, level, (1, 1), (1, 3), (2, 5)) for _ in "pq")
     left = f"({_signed_term(p, True, 'x')} {_signed_term(a)})({_signed_term(q, True, 'x')} {_signed_term(b)})"
     middle = p * b + a * q
-    gold = _signed_term(p * q, True, "x^2") + (f" {_signed_term(middle, False, 'x')}" if middle else "") + f" {_signed_term(a * b)}"
+    gold = (
+        _signed_term(p * q, True, "x^2")
+        + (f" {_signed_term(middle, False, 'x')}" if middle else "")
+        + f" {_signed_term(a * b)}"
+    )
     asks = (f"Expand {left}.", f"Multiply out {left}.", f"Write {left} without brackets.")
     steps = f"{p} * ({b}) + ({a}) * {q} = {middle}, ({a}) * ({b}) = {a * b}."
     return _Problem((p, a, q, b), asks, gold, steps)
@@ -4050,14 +4422,23 @@ def _rate_of_work(rng, level):
     one, two = rng.sample(_NAMES, 2)
     a, b = (_n(rng, level, (2, 12), (3, 15), (6, 40)) for _ in "ab")
     if level == 0:
-        asks = (f"{one} paints {a} doors an hour. How many in {b} hours?", f"A press prints {a} pages a minute. How many in {b} minutes?")
+        asks = (
+            f"{one} paints {a} doors an hour. How many in {b} hours?",
+            f"A press prints {a} pages a minute. How many in {b} minutes?",
+        )
         return _Problem((level, a, b), asks, a * b, f"{a} * {b} = {a * b}.", (f"{a} * {b}",))
     value = 1 / (Fraction(1, a) + Fraction(1, b))
     asks = (
         f"{one} paints a fence in {a} hours and {two} in {b}. How many hours do they need together? Answer exactly.",
         f"One pipe fills a tank in {a} hours, another in {b}. In how many hours do both fill it? Answer exactly.",
     )
-    return _Problem((level, *sorted((a, b))), asks, value, f"1/{a} + 1/{b} = {1 / value}, 1 / ({1 / value}) = {value}.", (f"1 / (1/{a} + 1/{b})",))
+    return _Problem(
+        (level, *sorted((a, b))),
+        asks,
+        value,
+        f"1/{a} + 1/{b} = {1 / value}, 1 / ({1 / value}) = {value}.",
+        (f"1 / (1/{a} + 1/{b})",),
+    )
 
 
 @_family
@@ -4075,7 +4456,11 @@ def _comparison(rng, level):
     a, c = rng.randint(1, b), rng.randint(1, d)
     left, right = a * d, c * b
     word = "yes" if left > right else "no"
-    asks = (f"Is {a}/{b} greater than {c}/{d}? Answer yes or no.", f"Yes or no: {a}/{b} > {c}/{d}?", f"Yes or no: is {a}/{b} more than {c}/{d}?")
+    asks = (
+        f"Is {a}/{b} greater than {c}/{d}? Answer yes or no.",
+        f"Yes or no: {a}/{b} > {c}/{d}?",
+        f"Yes or no: is {a}/{b} more than {c}/{d}?",
+    )
     return _Problem((a, b, c, d), asks, word, f"{a} * {d} = {left}, {c} * {b} = {right}.", (f"{a}/{b} - {c}/{d}",))
 
 
@@ -4134,13 +4519,21 @@ def make_rows(
         else:
             misses += 1
             if misses > len(order):
-                raise ValueError(f"found only {len(rows)} of {n} {difficulty} problems in {', '.join(names)}; ask for fewer")
+                raise ValueError(
+                    f"found only {len(rows)} of {n} {difficulty} problems in {', '.join(names)}; ask for fewer"
+                )
     return rows
 
 
 def _row(name: str, difficulty: str, problem: _Problem, question: str, tools: bool) -> dict:
     how = "Hand in the answer with the submit tool." if tools else "Answer in \\boxed{}."
-    task = {"answer": str(problem.answer), "steps": problem.steps, "form": "simple", "family": name, "difficulty": difficulty}
+    task = {
+        "answer": str(problem.answer),
+        "steps": problem.steps,
+        "form": "simple",
+        "family": name,
+        "difficulty": difficulty,
+    }
     if tools:
         task |= {"tools": True, "calculations": list(problem.calculations)}
     digest = sha256(json.dumps([name, *problem.values]).encode()).hexdigest()[:12]
@@ -4182,7 +4575,9 @@ def read_rows(records: str | os.PathLike | Iterable[dict], instruction: str = "A
             messages = [{"role": "user", "content": messages}]
         if not question and not messages:
             raise ValueError(f"record {i} has no question; expected one of question, problem, responses_create_params")
-        gold = next((low[k] for k in ("expected_answer", "answer", "solution", "final_answer") if low.get(k) is not None), None)
+        gold = next(
+            (low[k] for k in ("expected_answer", "answer", "solution", "final_answer") if low.get(k) is not None), None
+        )
         if gold is None:
             raise ValueError(f"record {i} has no answer; expected one of expected_answer, answer, solution")
         gold = str(gold[0] if isinstance(gold, list) and len(gold) == 1 else gold)
@@ -4198,5 +4593,7 @@ def read_rows(records: str | os.PathLike | Iterable[dict], instruction: str = "A
         ]
         digest = sha256(f"{question or prompt[-1]['content']}\n{gold}".encode()).hexdigest()[:12]
         task = {"answer": gold} | ({"steps": " ".join(steps.split())} if steps.strip() else {})
-        rows.append({"prompt": prompt, "environment": "math", "task_id": f"math-read-{digest}", "task": json.dumps(task)})
+        rows.append(
+            {"prompt": prompt, "environment": "math", "task_id": f"math-read-{digest}", "task": json.dumps(task)}
+        )
     return rows

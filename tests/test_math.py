@@ -1,6 +1,7 @@
-"""Math: the labelled pairs and cases, extraction, equality and its laws, hostile answers, tools, problems, other rows."""
+"""Math: labelled pairs and cases, extraction, equality and its laws, hostile answers, tools, problems, other rows."""
 
 import asyncio
+import contextlib
 import json
 import re
 import subprocess
@@ -36,8 +37,8 @@ from helpers.contract import check_env
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"
-many = settings(deadline=None, max_examples=10_000, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
-some = settings(deadline=None, max_examples=300, suppress_health_check=list(HealthCheck), derandomize=True, database=None)
+COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True, "database": None}
+many, some = settings(max_examples=10_000, **COMMON), settings(max_examples=300, **COMMON)
 
 
 def row_of(gold: str, **fields) -> dict:
@@ -129,8 +130,17 @@ def test_box_only_where_the_task_says_so():
     assert reward_of(r"\boxed{5}", "5", extract="boxed") == 1
 
 
-@pytest.mark.parametrize("text", ["5 or 6", r"\boxed{5} or \boxed{6}", "Answer: 5\nAnswer: 6", r"\boxed{5, 6}",
-                                  r"<answer>5</answer> and \boxed{6}", r"\boxed{5} <answer>6</answer>"])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "5 or 6",
+        r"\boxed{5} or \boxed{6}",
+        "Answer: 5\nAnswer: 6",
+        r"\boxed{5, 6}",
+        r"<answer>5</answer> and \boxed{6}",
+        r"\boxed{5} <answer>6</answer>",
+    ],
+)
 def test_two_answers_are_none(text):
     text = text if "oxed" in text or "nswer" in text else f"The answer is {text}."
     assert {reward_of(text, "5"), reward_of(text, "6")} <= {0.0, 1.0}
@@ -271,9 +281,15 @@ def test_last_digit_counts(n):
 # --- undecided, SymPy and the judge ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("gold, found, same", [(r"\frac13", r"\int_0^1 x^2\,dx", True), ("1", r"\lim_{x \to 0} \frac{\sin x}{x}", True),
-                                               (r"\frac{\pi^2}{6}", r"\sum_{n=1}^{\infty} \frac{1}{n^2}", True),
-                                               (r"\frac13", r"\int_0^1 x^3\,dx", False)])  # fmt: skip
+@pytest.mark.parametrize(
+    "gold, found, same",
+    [
+        (r"\frac13", r"\int_0^1 x^2\,dx", True),
+        ("1", r"\lim_{x \to 0} \frac{\sin x}{x}", True),
+        (r"\frac{\pi^2}{6}", r"\sum_{n=1}^{\infty} \frac{1}{n^2}", True),
+        (r"\frac13", r"\int_0^1 x^3\,dx", False),
+    ],
+)
 def test_sympy_settles_what_is_left(gold, found, same):
     pytest.importorskip("sympy")
     assert equal(gold, found) is same
@@ -303,7 +319,7 @@ def test_judge_is_asked_only_about_the_undecided():
         asked.append((question, gold, found))
         return "lift" in found
 
-    row = {"prompt": [{"role": "user", "content": "Why?"}], **row_of("A lift climbs one floor while the stairs take five")}
+    row = {"prompt": [{"role": "user", "content": "Why?"}], **row_of("A lift climbs one floor, the stairs take five")}
     assert score(r"\boxed{the lift is quicker}", row, judge=judge).reward == 1
     assert score(r"\boxed{magic does it all}", row, judge=judge).reward == 0
     assert len(asked) == 2 and asked[0] == ("Why?", json.loads(row["task"])["answer"], "the lift is quicker")
@@ -317,13 +333,22 @@ def test_judge_is_asked_only_about_the_undecided():
 
 # --- arbitrary text --------------------------------------------------------------------------------------
 
-ATOMS = list("0123456789+-*/^_=<>!|,.;:()[]{}%&'$ \\\nxyzneiABCdfO") + (
-    r"\frac \sqrt \boxed{ \text{ } { \pi \infty \cdot \times \le \pm \cup \in \{ \} \left( \right) \sin \ln \log_ \sum_{i=1}^ "
-    r"\begin{pmatrix} \end{pmatrix} \\ \pmod \overline \int_0^1 dx and or cm percent yes ½ ² √ π − × ≤ ∞ ٣ ６ 权 🙂 <think> </think> "
-    "#### <answer> </answer> the answer is 10^{10} 9^9^9 !!!"
-).split()
+ATOMS = (
+    list("0123456789+-*/^_=<>!|,.;:()[]{}%&'$ \\\nxyzneiABCdfO")
+    + (
+        r"\frac \sqrt \boxed{ \text{ } { \pi \infty \cdot \times \le \pm \cup \in \{ \} \left( \right) \sin \ln \log_ "
+        r"\sum_{i=1}^ "
+        r"\begin{pmatrix} \end{pmatrix} \\ \pmod \overline \int_0^1 dx and or cm percent yes ½ ² √ π − × ≤ "
+        "∞ ٣ ６ 权 🙂 <think> </think> "
+        "#### <answer> </answer> the answer is 10^{10} 9^9^9 !!!"
+    ).split()
+)
 GOLDS = [gold for gold, _ in _pairs(SAME)]
-texts = st.one_of(st.text(max_size=60), st.lists(st.sampled_from(ATOMS), max_size=25).map("".join), st.lists(st.sampled_from(ATOMS), max_size=12).map(" ".join))  # fmt: skip
+texts = st.one_of(
+    st.text(max_size=60),
+    st.lists(st.sampled_from(ATOMS), max_size=25).map("".join),
+    st.lists(st.sampled_from(ATOMS), max_size=12).map(" ".join),
+)
 LIMIT = 3.0  # seconds, on a busy machine, for the slowest of all
 
 
@@ -357,10 +382,8 @@ def test_mutated_answers_raise_nothing_and_compare_both_ways(pair, data):
     if one.tree and two.tree and one.kind == two.kind == "value":
         kinds = {one.tree[0], two.tree[0]}
         if kinds <= math_env._VALUE - {"base", "open"}:
-            try:
+            with contextlib.suppress(math_env.Limit, math_env.Unreadable):
                 assert math_env._same(one.tree, two.tree) == math_env._same(two.tree, one.tree)
-            except (math_env.Limit, math_env.Unreadable):
-                pass
 
 
 # --- hostile answers -------------------------------------------------------------------------------------
@@ -405,11 +428,27 @@ def test_hostile_answers_end_soon_and_earn_nothing(hostile):
     assert timed(lambda: judge_text(hostile, hostile)[0]) == 1.0
 
 
-@pytest.mark.parametrize("text", [
-    r"\boxed{" * 5000, r"\boxed{" * 5000 + "}" * 4000, "{" * 200_000, "x " * 200_000 + r"\boxed{5}", "#### " * 20_000,
-    "the answer is " * 20_000, "<answer>" * 20_000, "<think>" * 20_000, "answer " * 40_000, "$" * 100_000, "\\" * 100_000,
-    r"\boxed{5} or " * 5_000, "total " * 50_000, "answer: " + "1," * 50_000, "(" * 100_000,
-], ids=range(15))  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"\boxed{" * 5000,
+        r"\boxed{" * 5000 + "}" * 4000,
+        "{" * 200_000,
+        "x " * 200_000 + r"\boxed{5}",
+        "#### " * 20_000,
+        "the answer is " * 20_000,
+        "<answer>" * 20_000,
+        "<think>" * 20_000,
+        "answer " * 40_000,
+        "$" * 100_000,
+        "\\" * 100_000,
+        r"\boxed{5} or " * 5_000,
+        "total " * 50_000,
+        "answer: " + "1," * 50_000,
+        "(" * 100_000,
+    ],
+    ids=range(15),
+)
 def test_hostile_completions_end_soon(text):
     assert timed(lambda: score(text, row_of("5")).reward) in (0.0, 1.0)
 
@@ -537,8 +576,20 @@ def test_calls_run_out():
     assert env.get_reward() == 1.0
 
 
-@pytest.mark.parametrize("text, value", [("2+3*4", "14"), ("2^10", "1024"), ("7 mod 4", "3"), ("gcd(12, 18)", "6"), ("5!", "120"),
-                                         ("12,500 / 2", "6250"), ("25% * 80", "20"), ("-3^2", "-9"), ("C", None)])  # fmt: skip
+@pytest.mark.parametrize(
+    "text, value",
+    [
+        ("2+3*4", "14"),
+        ("2^10", "1024"),
+        ("7 mod 4", "3"),
+        ("gcd(12, 18)", "6"),
+        ("5!", "120"),
+        ("12,500 / 2", "6250"),
+        ("25% * 80", "20"),
+        ("-3^2", "-9"),
+        ("C", None),
+    ],
+)
 def test_calculate(text, value):
     if value is None:
         with pytest.raises(ValueError, match="expression"):
@@ -595,10 +646,27 @@ def test_a_question_is_no_answer():
                         assert plain, (question, part, gold)
 
 
-@pytest.mark.parametrize("gold, found, right", [("13", "13.0", 1), ("13", "1 + 12", 0), ("13", "26/2", 0), ("3/4", "0.75", 1), ("3/4", "6/8", 1),
-                                                ("3/4", "1 - 1/4", 0), ("x^2 + 3x + 2", "2 + 3x + x^2", 1), ("x^2 + 3x + 2", "(x + 1)(x + 2)", 0),
-                                                (r"36\pi", r"36 \cdot \pi", 1), (r"36\pi", r"6^2 \pi", 0), ("x > 3", "3 < x", 1), ("x > 3", "2x + 1 > 7", 0),
-                                                (r"\sqrt{5}", r"\sqrt{1^2 + 2^2}", 0), ("10", "1010_2", 0), ("5", "x = 5", 1), ("-2, 3", "x = 3 or x = -2", 1)])  # fmt: skip
+@pytest.mark.parametrize(
+    "gold, found, right",
+    [
+        ("13", "13.0", 1),
+        ("13", "1 + 12", 0),
+        ("13", "26/2", 0),
+        ("3/4", "0.75", 1),
+        ("3/4", "6/8", 1),
+        ("3/4", "1 - 1/4", 0),
+        ("x^2 + 3x + 2", "2 + 3x + x^2", 1),
+        ("x^2 + 3x + 2", "(x + 1)(x + 2)", 0),
+        (r"36\pi", r"36 \cdot \pi", 1),
+        (r"36\pi", r"6^2 \pi", 0),
+        ("x > 3", "3 < x", 1),
+        ("x > 3", "2x + 1 > 7", 0),
+        (r"\sqrt{5}", r"\sqrt{1^2 + 2^2}", 0),
+        ("10", "1010_2", 0),
+        ("5", "x = 5", 1),
+        ("-2, 3", "x = 3 or x = -2", 1),
+    ],
+)
 def test_own_problems_want_the_answer_worked_out(gold, found, right):
     assert reward_of(rf"\boxed{{{found}}}", gold, form="simple") == right
     assert reward_of(rf"\boxed{{{found}}}", gold) == 1
@@ -615,11 +683,12 @@ def test_splits_share_no_problem_whatever_the_wording_and_the_seed():
 
 def test_steps_hold():
     """Every equation in a worked solution is true."""
+    worded = ("quadratic_equation", "linear_equation", "inequality", "remainder", "base", "circle", "choices")
     checked = 0
     for difficulty in DIFFICULTIES:
         for row in make_rows(400, seed=2, difficulty=difficulty):
             fields = json.loads(row["task"])
-            if fields["family"] in ("quadratic_equation", "linear_equation", "inequality", "remainder", "base", "circle", "choices"):
+            if fields["family"] in worded:
                 continue
             for step in re.split(r"[,.](?=\s|$)", fields["steps"]):
                 sides = [side.strip() for side in step.split("=")]
@@ -635,9 +704,17 @@ def test_easy_is_short():
         assert len(row["prompt"][0]["content"]) < 130 and len(answer(row)) < 120, row
 
 
-@pytest.mark.parametrize("knobs, said", [({"n": -1}, "n must"), ({"split": "dev"}, "split must"), ({"difficulty": "x"}, "difficulty must"),
-                                         ({"families": ["nope"]}, "families holds"), ({"families": []}, "families holds"),
-                                         ({"families": ["circle"], "n": 10_000}, "ask for fewer")])  # fmt: skip
+@pytest.mark.parametrize(
+    "knobs, said",
+    [
+        ({"n": -1}, "n must"),
+        ({"split": "dev"}, "split must"),
+        ({"difficulty": "x"}, "difficulty must"),
+        ({"families": ["nope"]}, "families holds"),
+        ({"families": []}, "families holds"),
+        ({"families": ["circle"], "n": 10_000}, "ask for fewer"),
+    ],
+)
 def test_knobs_are_checked(knobs, said):
     with pytest.raises(ValueError, match=said):
         make_rows(**{"n": 1, **knobs})
@@ -672,7 +749,8 @@ def test_rows_and_rollouts_of_nemo_gym():
     if not records:
         pytest.skip("the shared data folder is not there")
     rows = read_rows(records)
-    assert [row["prompt"][0]["content"] for row in rows] == [r["responses_create_params"]["input"][0]["content"] for r in records]
+    asked = [record["responses_create_params"]["input"][0]["content"] for record in records]
+    assert [row["prompt"][0]["content"] for row in rows] == asked
     assert all(score(answer(row), row).reward == 1.0 for row in rows)
     for rollout in _lines("nemo_gym/math_with_judge_rollouts.jsonl"):
         row = row_of(rollout["expected_answer"])
