@@ -333,16 +333,12 @@ def test_judge_is_asked_only_about_the_undecided():
 
 # --- arbitrary text --------------------------------------------------------------------------------------
 
-ATOMS = (
-    list("0123456789+-*/^_=<>!|,.;:()[]{}%&'$ \\\nxyzneiABCdfO")
-    + (
-        r"\frac \sqrt \boxed{ \text{ } { \pi \infty \cdot \times \le \pm \cup \in \{ \} \left( \right) \sin \ln \log_ "
-        r"\sum_{i=1}^ "
-        r"\begin{pmatrix} \end{pmatrix} \\ \pmod \overline \int_0^1 dx and or cm percent yes ½ ² √ π − × ≤ "
-        "∞ ٣ ６ 权 🙂 <think> </think> "
-        "#### <answer> </answer> the answer is 10^{10} 9^9^9 !!!"
-    ).split()
-)
+SIGNS = r"""
+\frac \sqrt \boxed{ \text{ } { \pi \infty \cdot \times \le \pm \cup \in \{ \} \left( \right) \sin \ln \log_ \sum_{i=1}^
+\begin{pmatrix} \end{pmatrix} \\ \pmod \overline \int_0^1 dx and or cm percent yes ½ ² √ π − × ≤ ∞ ٣ ６ 权 🙂 <think>
+</think> #### <answer> </answer> the answer is 10^{10} 9^9^9 !!!
+"""
+ATOMS = list("0123456789+-*/^_=<>!|,.;:()[]{}%&'$ \\\nxyzneiABCdfO") + SIGNS.split()
 GOLDS = [gold for gold, _ in _pairs(SAME)]
 texts = st.one_of(
     st.text(max_size=60),
