@@ -345,7 +345,7 @@ _EUROPEAN = re.compile(
     r"(?<![\d.,])(\d{1,3}(?:\.\d{3})+),(\d+)(?![\d,.])|(?<![\d.,])(\d{1,3}(?:\.\d{3}){2,})(?![\d.,])"
 )
 _CROSS = re.compile(r"(?<=\d)\s*[xX]\s*(?=10\s*\^)|(?<=\d)\s+[xX]\s+(?=\d)")
-_REMARK = re.compile(r"\s*\((?:\\text\s*\{)?\s*([A-Za-z]{3,})[^()]{0,200}\)$")
+_REMARK = re.compile(r"(?:\s+\(|\s*\(\s*\\text\s*\{)\s*([A-Za-z]{4,})[^()]{0,200}\)$")
 _DOLLAR = "\x01"
 
 
@@ -519,8 +519,8 @@ def _split_word(word: str, spaced: bool, before: list[_Token]) -> list[_Token]:
 _RELATIONS = {
     "=": "=", "==": "=", ":=": "=", "<": "<", ">": ">", "<=": "<=", "=<": "<=", ">=": ">=", "!=": "!=", "le": "<=",
     "leq": "<=", "leqslant": "<=", "leqq": "<=", "ge": ">=", "geq": ">=", "geqslant": ">=", "geqq": ">=", "lt": "<",
-    "gt": ">", "ne": "!=", "neq": "!=", "in": "in", "equiv": "mod", "approx": "=", "cong": "=",
-    "simeq": "=", "sim": "=",
+    "gt": ">", "ne": "!=", "neq": "!=", "in": "in", "equiv": "mod", "approx": "approx", "cong": "approx",
+    "simeq": "approx", "sim": "approx",
     "notin": "notin", "implies": "implies", "Rightarrow": "implies",
 }  # fmt: skip
 _TIMES = {"cdot": "*", "times": "*", "ast": "*", "div": "/", "cdotp": "*", "bullet": "*"}
@@ -536,6 +536,7 @@ _REFUSED = set(
     _list(
         "not no never or and less more than least most to plus minus times squared cubed half halves thirds "
         "factorial over between from except unless either neither nor without until below above under maybe perhaps "
+        "tenths hundredths thousandths quarters fifths sixths eighths fewer "
         "possibly divided multiplied negative root difference sum product log square-root infinite undefined unknown"
     )
 )
@@ -677,6 +678,12 @@ class _Parser:
                 continue
             ops.append(op)
             sides.append(self.quantity())
+        if "approx" in ops and set(ops) <= {"approx", "="}:
+            at = ops.index("approx")
+            if at or not _is_name(sides[0]):
+                exact = self.node("rel", tuple(sides[: at + 1]), tuple(ops[:at])) if at else sides[0]
+                return self.node("approx", exact, sides[-1])
+            ops = ["="] * len(ops)
         result = sides[0] if not ops else self.node("rel", tuple(sides), tuple(ops))
         if self.peek().value in ("pmod", "bmod", "mod") or (
             self.peek().value == "(" and self.peek(1).value in ("mod", "bmod")
@@ -2270,6 +2277,8 @@ def _same(gold: tuple, found: tuple) -> bool | None:
     if gold == found:
         return True
     kinds = {gold[0], found[0]}
+    if "approx" in kinds:
+        return _same_rounded(gold, found)
     if "qty" in kinds or "deg" in kinds or "pct" in kinds:
         return _same_quantity(gold, found)
     if "mod" in kinds:
@@ -2304,6 +2313,20 @@ def _same(gold: tuple, found: tuple) -> bool | None:
     if kinds <= _VALUE:
         return _same_value(gold, found)
     return None
+
+
+def _same_rounded(gold: tuple, found: tuple) -> bool | None:
+    """`2 sqrt(2) = 2.83, about`: an exact value and what it comes to; either may be the one that is wanted."""
+    if found[0] == "approx":
+        exact, rounded = found[1], found[2]
+        value = _value_of(exact)[0]
+        ends = [_number(_split_unit(node)[0]) for node in (value or exact, rounded)]
+        if value is None or value[0] == "num" or None in ends or abs(ends[0] - ends[1]) > abs(ends[0]) / 20:
+            return False
+        found = exact if _same(gold, rounded) is not True else rounded
+    if gold[0] == "approx":
+        return _same(gold[1], found) or _same(gold[2], found)
+    return _same(gold, found)
 
 
 def _same_list(gold: tuple, found: tuple) -> bool | None:
@@ -3326,10 +3349,15 @@ def parse(text: str, row: dict) -> list[tuple[str, dict]]:
     """The tool calls that a text stands for: tagged calls as they are written, else one `submit` of its answer."""
     if not isinstance(text, str):
         return []
+    return _calls_in(text, row.get("task"))[0]
+
+
+def _calls_in(text: str, task: str | None) -> tuple[list[tuple[str, dict]], str]:
+    """The tool calls that a text stands for, and the rule by which its answer was found, or why there is none."""
     if "<tool_call>" in text and (calls := _tagged_calls(text)):
-        return calls
-    found, _ = extract(text, _boxed_only(row.get("task")))
-    return [] if not found or not found.strip() else [("submit", {"answer": found})]
+        return calls, ""
+    found, rule = extract(text, _boxed_only(task))
+    return ([("submit", {"answer": found})] if found and found.strip() else []), rule
 
 
 def _boxed_only(task: str | None) -> bool:
@@ -3351,11 +3379,9 @@ def score(
     task = row.get("task") or _SMALL
     env = MathEnv()
     env.reset(prompt=True, task=task)
-    rule = "handed in"
+    rule = ""
     if not calls:
-        calls = parse(text, {"task": task})
-        if not calls or calls == [("submit", {"answer": calls[0][1].get("answer")})]:
-            rule = extract(text, _boxed_only(task))[1] if "<tool_call>" not in text else rule
+        calls, rule = _calls_in(text, task)
     refusal = ""
     for name, arguments in calls:
         try:
@@ -3367,9 +3393,15 @@ def score(
     reward_ = env.get_reward()
     _, reason = env._judged()
     if env._answer is None:
-        reason = reason if reward_ is None else f"tool fault: {refusal}" if refusal else f"no answer: {rule}"
+        reason = (
+            reason
+            if reward_ is None
+            else f"tool fault: {refusal}"
+            if refusal
+            else f"no answer: {rule or 'nothing was handed in'}"
+        )
     else:
-        reason += f" (read from {rule})" if rule != "handed in" else ""
+        reason += f" (read from {rule})" if rule else ""
     metrics = dict(env.metrics)
     if reward_ is None and judge is not None and env._answer is not None:
         said = judge(_question(row), env._gold, env._answer)
