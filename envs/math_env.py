@@ -2555,6 +2555,7 @@ def _same_words(gold: tuple, found: tuple) -> bool | None:
     return False
 
 
+_SENTENCE = re.compile(r"[\w\s,.;:'’!()$\"-]*")
 _CLOSED = [  # words of which an answer holds one
     {"yes", "no"}, {"true", "false"}, {"even", "odd"}, {"positive", "negative", "zero"},
     {"north", "south", "east", "west"},
@@ -2657,6 +2658,8 @@ def _gold(text: str) -> _Gold:
             return _Gold(
                 text, clean, tree, "words" if len(words.split()) <= 5 or _pieces(tree) is not None else "prose", ""
             )
+        if _has(tree, "text") and len(re.findall(r"[^\W\d_]{2,}", re.sub(r"\\[A-Za-z]+", "", text))) > 5:
+            return _Gold(text, clean, None, "prose", "the gold answer is prose")
         return _Gold(text, clean, tree, "value", "")
     except (Limit, Unreadable, RecursionError) as fault:
         plain = len(re.findall(r"[^\W\d_]{2,}", re.sub(r"\\[A-Za-z]+", "", text)))
@@ -2946,7 +2949,8 @@ def _same_prose(g: _Gold, found: str, shown: str) -> tuple[bool | None, str]:
             "cannot",
         } - set(words_a)
         if kind := next((kind for kind in _CLOSED if a in kind), None):
-            if set(words_b) & kind == {a} and not hedged - kind and len(words_b) <= 15:
+            plain = _SENTENCE.fullmatch(re.sub(r"\\(?:text|textbf|mathrm|mbox)\s*\{([^{}]*)\}", r"\1", found))
+            if plain and set(words_b) & kind == {a} and not hedged - kind and len(words_b) <= 15:
                 return True, f"{a!r} in a sentence"
             return False, f"{shown!r}"
         if set(words_a) < set(words_b) and not hedged and len(words_b) <= 40:
