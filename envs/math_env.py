@@ -5,12 +5,12 @@ is there, in a process of its own, and nothing else needs it.
 
 >>> row = make_rows(1, seed=3, families=["addition"])[0]
 >>> print(row["prompt"][0]["content"])
-What is 1 plus 12? Answer in \boxed{}.
->>> score(r"1 + 12 = 13, so \boxed{13.0}", row).reward
+What is 14 + 10? Answer in \boxed{}.
+>>> score(r"14 + 10 = 24, so \boxed{24.0}", row).reward
 1.0
->>> verdict = score("The answer is 12 or 13.", row)
+>>> verdict = score("The answer is 24 or 25.", row)
 >>> verdict.reward, verdict.reason
-(0.0, "wrong answer: a list of answers, '12 or 13', where one is wanted (read from a phrase)")
+(0.0, "wrong answer: a list of answers, '24 or 25', where one is wanted (read from a phrase)")
 >>> equal(r"\frac{\sqrt{2}}{2}", "2^{-1/2}"), equal("(2, 5]", "2 < x <= 5"), equal("5 cm", "5 m")
 (True, True, False)
 """
@@ -1279,8 +1279,8 @@ _ATOMS = set(
 
 def _fraction(text: str) -> Fraction:
     """A written number, exactly. A huge power of ten is refused before it is worked out."""
-    _, _, exponent = text.lower().partition("e")
-    if exponent and abs(int(exponent)) > DIGITS:
+    mantissa, _, exponent = text.lower().partition("e")
+    if len(mantissa) + abs(int(exponent or 0)) > DIGITS:
         raise Limit(f"the number {text[:20]!r}")
     return Fraction(text)
 
@@ -1299,11 +1299,8 @@ def _key(node) -> str:
     """A normal form as text: the same for trees that differ in order, signs and brackets only."""
     if isinstance(node, tuple) and node and isinstance(node[0], str):
         if node[0] == "num":
-            return (
-                str(node[1])
-                if node[1].denominator.bit_length() + node[1].numerator.bit_length() < 13_000
-                else repr(node)
-            )
+            small = node[1].denominator.bit_length() + node[1].numerator.bit_length() < 13_000
+            return str(node[1]) if small else f"number {hash(node[1])}"
         if node[0] in ("add", "mul"):
             parts, stack = [], list(node[1])
             while stack:
@@ -2588,6 +2585,7 @@ _CHOSEN = re.compile(
     r"(?:[({\[]\s*([A-Ja-j])\s*[)}\]]+|([A-J])(?:\s*[).:}]+|\s*$|\s+(?=[-–—])|(?=,\s)|\s+is\b))\s*[:.)–—-]*\s*(.*)",
     re.S,
 )
+_ELSEWHERE = re.compile(r"\b(?:proofs?|proved?|see|var(?:y|ies)|omitted|shown|above|below|figure)\b")
 _LETTERED = re.compile(r"\s*\\text(?:bf|rm)?\s*\{\s*\(?([A-J])\)?[.:]?\s*\}(?:\\\s|[\s~:])*(\S.*)", re.S)
 _TIME = re.compile(
     r"\s*(\d{1,2}):(\d{2})(?::(\d{2}))?\s*(?:\\text\s*\{)?\s*([ap])?\.?\s*(?:m\b\.?)?[\s}]*(?:o'clock)?\s*", re.I
@@ -2650,6 +2648,8 @@ def _gold(text: str) -> _Gold:
     if _date(text):
         return _Gold(text, clean, None, "date", "")
     words = _words(text)
+    if _ELSEWHERE.search(words):
+        return _Gold(text, clean, None, "bad", "the gold answer says that the answer is elsewhere")
     if re.fullmatch(r"[^\W\d_]{2,}(?:[ -][^\W\d_]+){0,4}", words) and _wordy(text):
         return _Gold(text, clean, None, "words", "")
     try:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import doctest
 import json
 import re
 import subprocess
@@ -79,6 +80,8 @@ def test_labelled_pairs():
 @pytest.mark.parametrize("case", _or_skip([case for case in _lines("cases/math_dev.jsonl") if case["id"] != "M124"]))
 def test_case_file(case):
     assert score(case["response"], row_of(case["gold"])).reward == case["expected"], case["why"]
+    if case["mode"] == "strict_boxed":
+        assert reward_of(case["response"], case["gold"], extract="boxed") == case["expected"], case["why"]
 
 
 # --- extraction ------------------------------------------------------------------------------------------
@@ -394,6 +397,7 @@ HOSTILE = {
     "factorials of factorials": "((((9!)!)!)!)!",
     "huge digits": "9" * 100_000,
     "huge exponent": "1e999999999",
+    "digits and exponent": "9" * 3000 + "e3000",
     "large expansion": "(x+y+z+w)^{200}",
     "many factors": "(x+1)" * 700,
     "huge sum": r"\sum_{i=1}^{10^{12}} i",
@@ -752,6 +756,15 @@ def test_rows_and_rollouts_of_nemo_gym():
         row = row_of(rollout["expected_answer"])
         messages = [item for item in rollout["response"]["output"] if item["type"] == "message"]
         assert score(messages, row).reward == rollout["reward"], rollout["expected_answer"]
+
+
+def test_gold_that_points_elsewhere_is_undecided():
+    for gold in ("See the proof above.", "Answers may vary", r"\text{proof omitted}"):
+        assert reward_of(r"\boxed{5}", gold) is None
+
+
+def test_documentation():
+    assert doctest.testmod(math_env).failed == 0
 
 
 def test_value_of_a_decimal_is_exact():
