@@ -344,6 +344,10 @@ _SPACED = re.compile(
 _EUROPEAN = re.compile(
     r"(?<![\d.,])(\d{1,3}(?:\.\d{3})+),(\d+)(?![\d,.])|(?<![\d.,])(\d{1,3}(?:\.\d{3}){2,})(?![\d.,])"
 )
+_UNIT_FRACTION = re.compile(
+    r"\\frac\s*\{\s*(\\(?:text|mathrm)\s*\{[A-Za-z ]{1,20}\})\s*\}\s*"
+    r"\{\s*(\\(?:text|mathrm)\s*\{[A-Za-z ]{1,20}\}(?:\^\d|\^\{\d\})?)\s*\}$"
+)
 _CROSS = re.compile(r"(?<=\d)\s*[xX]\s*(?=10\s*\^)|(?<=\d)\s+[xX]\s+(?=\d)")
 _REMARK = re.compile(r"(?:\s+\(|\s*\(\s*\\text\s*\{)\s*([A-Za-z]{4,})[^()]{0,200}\)$")
 _DOLLAR = "\x01"
@@ -386,6 +390,8 @@ def _clean(text: str, merge: bool = True) -> str:
     text = re.sub(r"(?<=\d) ?, ?(?=\d{3}(?!\d))", ",", text) if ",\\!" in text else text
     while text and text[-1] in ".,;:" and not text.endswith("..."):
         text = text[:-1].rstrip()
+    if "frac" in text:
+        text = _UNIT_FRACTION.sub(r" \1/\2", text)
     text = _CROSS.sub(r"\\times ", text)
     if "." in text:
         text = _REPEAT.sub(_repeating, text)
@@ -2155,13 +2161,14 @@ def _solved(node: tuple) -> list[tuple] | None:
         return None
     name = next(iter(names))
     result = [(minus, False, inf, False)]
+    at = (0, 1, 2, -3, 17, -400)  # on a line at all of these is taken for a line
     for left, op, right in zip(sides, ops, sides[1:]):
         if _infinity(left) or _infinity(right):
             continue
         try:
-            f = [_Exact({name: Fraction(x)})(left) - _Exact({name: Fraction(x)})(right) for x in (0, 1, 2)]
+            f = [_Exact({name: Fraction(x)})(left) - _Exact({name: Fraction(x)})(right) for x in at]
             slope = f[1] - f[0]
-            if not slope or f[2] - f[1] != slope:
+            if not slope or any(y != f[0] + slope * x for x, y in zip(at, f)):
                 return None
             bound: tuple = ("num", -f[0] / slope)
         except (_NotRational, Limit):
@@ -2410,8 +2417,10 @@ def _same_relation(gold: tuple, found: tuple) -> bool | None:
         if None not in pieces:
             return _same_pieces(*pieces) and len({*_symbols(gold), *_symbols(found)}) <= 1
         if "=" not in gold[2] + found[2] and len(gold[2]) == len(found[2]) == 1:
-            return _same_equation(gold, found)
-        return False
+            same = _same_equation(gold, found)
+            if same or pieces == [None, None]:
+                return same
+        return _same_solutions(pieces, gold, found)
     relation, other = (gold, found) if gold[0] == "rel" else (found, gold)
     value = _value_of(relation)[0]
     if value is not None:
@@ -2420,7 +2429,51 @@ def _same_relation(gold: tuple, found: tuple) -> bool | None:
     if pieces is not None:
         others = _pieces(other)
         return False if others is None else _same_pieces(pieces, others)
-    return False
+    return _same_solutions([_pieces(gold), _pieces(found)], gold, found)
+
+
+def _same_solutions(pieces: list, gold: tuple, found: tuple) -> bool | None:
+    """Whether an inequality that is not solved here, such as |x| < 1, holds exactly on a set of pieces: at the ends of
+    the pieces, close to them, and at other points."""
+    if (pieces[0] is None) == (pieces[1] is None):
+        return False
+    known, relation = (pieces[1], gold) if pieces[0] is None else (pieces[0], found)
+    names = sorted(_symbols(relation))
+    if relation[0] != "rel" or len(names) != 1 or not set(relation[2]) <= {"<", ">", "<=", ">=", "!="}:
+        return False
+    seed, points = random.Random("members"), []
+    for end in {end for piece in known for end in (_at(piece[0]), _at(piece[2])) if end.is_finite()}:
+        points += [end + sign * Decimal(d) for d in ("0", "1e-9", "0.001", "0.3", "1", "7", "90") for sign in (-1, 1)]
+    points += [Decimal(seed.randrange(-500_000, 500_000)) / 9973 for _ in range(40)]
+    sides, ops = relation[1], relation[2]
+    with decimal.localcontext(_CONTEXT):
+        for point in points:
+            member = any(
+                (_at(low) < point or (low_in and _close_reals(_at(low), point)))
+                and (point < _at(high) or (high_in and _close_reals(_at(high), point)))
+                and (low_in or not _close_reals(_at(low), point))
+                and (high_in or not _close_reals(_at(high), point))
+                for low, low_in, high, high_in in known
+            )
+            try:
+                values = [_Numeric({names[0]: point})(side) for side in sides]
+                real = all(abs(value[1]) < _TINY for value in values)
+                holds = real and all(_holds(a[0], op, b[0]) for a, op, b in zip(values, ops, values[1:]))
+            except (_NotRational, ArithmeticError, ValueError):
+                holds = False
+            if holds != member:
+                return False
+    return True
+
+
+def _close_reals(a: Decimal, b: Decimal) -> bool:
+    return a == b or (a.is_finite() and b.is_finite() and _close((a, _ZERO), (b, _ZERO)))
+
+
+def _holds(a: Decimal, op: str, b: Decimal) -> bool:
+    if _close_reals(a, b) or abs(a - b) < _CLOSE:
+        return "=" in op and op != "!="
+    return op == "!=" or (a < b) == (op[0] == "<")
 
 
 _FLIP = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
@@ -2701,10 +2754,10 @@ def judge_text(gold: str, found: str, form: str = "") -> tuple[float | None, str
         result, why = _compared(g, found, shown)
     except RecursionError:
         result, why = False, f"over the limits: {shown!r} is nested too deep"
+    if result is not False and form == "simple" and not _is_simple(found, g.tree):
+        return 0.0, f"wrong answer: {shown!r} is not worked out"
     if result is None:
         return None, f"undecided: {why or f'{shown!r} against {gold[:60]!r}'}"
-    if result and form == "simple" and not _is_simple(found, g.tree):
-        return 0.0, f"wrong answer: {shown!r} is not worked out"
     return (1.0, "right: " + why) if result else (0.0, "wrong answer: " + why)
 
 
@@ -3197,6 +3250,9 @@ class MathEnv:
         fields = _task(task or _SMALL)
         self._gold, self._form = fields["answer"], str(fields.get("form") or "")
         self._answer: str | None = None
+        self._verdict: tuple[float | None, str] = (0.0, "no answer: nothing was handed in")
+        if not self._gold.strip():
+            self._verdict = (None, "undecided: the gold answer is empty")
         self._calls = 0
         self.metrics: dict[str, float] = {}
         return None if prompt else fields.get("question") or _SMALL_PROMPT
@@ -3230,11 +3286,12 @@ class MathEnv:
         if not answer.strip():
             raise ValueError("answer is empty; hand in a number, an expression or a word")
         self._answer = answer
+        self._verdict = self._judged(answer)
         return "Answer recorded."
 
     def get_reward(self) -> float | None:
         """1.0 if the answer handed in is right, 0.0 if it is wrong or missing, None if the rules cannot tell."""
-        reward_, reason = self._judged()
+        reward_, reason = self._verdict
         self.metrics = {
             "answered": float(self._answer is not None),
             "undecided": float(reward_ is None),
@@ -3243,16 +3300,12 @@ class MathEnv:
         }
         return reward_
 
-    def _judged(self) -> tuple[float | None, str]:
-        if self._answer is None:
-            if not self._gold.strip():
-                return None, "undecided: the gold answer is empty"
-            return 0.0, "no answer: nothing was handed in"
-        found = self._answer
+    def _judged(self, found: str) -> tuple[float | None, str]:
         if "\\boxed" in found or "\\fbox" in found:
-            found, rule = extract(found, boxed_only=True)
-            if found is None:
+            inner, rule = extract(found, boxed_only=True)
+            if inner is None:
                 return 0.0, f"no answer: {rule}"
+            found = inner
         return _remembered(self._gold, found, self._form)
 
     def _count(self, limit: int) -> None:
@@ -3266,7 +3319,25 @@ class MathEnv:
 ENV = MathEnv
 _SMALL_PROMPT = "What is 2 + 3? Answer in \\boxed{}."
 _SMALL = json.dumps({"answer": "5", "question": _SMALL_PROMPT})
-_remembered = lru_cache(maxsize=4096)(judge_text)  # a policy says the same thing again and again in a group
+
+
+class _Undecided(Exception):
+    """A verdict of None, which is not remembered: SymPy may have been late."""
+
+
+@lru_cache(maxsize=4096)  # a policy says the same thing again and again in a group
+def _decided(gold: str, found: str, form: str) -> tuple[float, str]:
+    result = judge_text(gold, found, form)
+    if result[0] is None:
+        raise _Undecided(result[1])
+    return result
+
+
+def _remembered(gold: str, found: str, form: str) -> tuple[float | None, str]:
+    try:
+        return _decided(gold, found, form)
+    except _Undecided as why:
+        return None, str(why)
 
 
 @lru_cache(maxsize=4096)
@@ -3395,7 +3466,7 @@ def score(
         except (ValueError, TypeError) as fault:  # a refused call changes nothing, live as here
             refusal = refusal or str(fault)
     reward_ = env.get_reward()
-    _, reason = env._judged()
+    _, reason = env._verdict
     if env._answer is None:
         reason = (
             reason

@@ -61,6 +61,12 @@ def _or_skip(cases: list[dict]) -> list:
     return [pytest.param(case, id=case["id"]) for case in cases]
 
 
+@pytest.fixture(autouse=True, scope="module")
+def sympy_is_up():
+    """SymPy imported by its worker, which takes seconds on a busy machine, so that no time limit here counts it."""
+    equal("7", r"\int_0^7 1\,dx")
+
+
 # --- labelled pairs and cases ----------------------------------------------------------------------------
 
 
@@ -180,6 +186,8 @@ y=2x+1 | 2x+1=y | 2x-y+1=0 | y-2x=1
 (2,5] | 2<x\le5 | x\in(2,5] | ]2,5] | x>2 \text{ and } x\le 5
 (-\infty,0)\cup(3,\infty) | x<0 \text{ or } x>3 | (3,\infty)\cup(-\infty,0)
 \mathbb{R}\setminus\{0\} | x\ne0 | (-\infty,0)\cup(0,\infty)
+-1<x<1 | |x|<1 | (-1,1) | x^2<1
+(-\infty,-2]\cup[2,\infty) | x^2\ge4 | |x|\ge2 | x\le-2 \text{ or } x\ge2
 x\ge3 | [3,\infty) | 3\le x | 2x\ge6
 \{1,2,3\} | 3, 2, 1 | {1,2,3} | 1, 2 \text{ and } 3 | \{1,1,2,3\}
 (1,2) | (1.0,\frac42) | x=1, y=2 | (x,y)=(1,2)
@@ -214,6 +222,7 @@ e^2 | 2e | 7.389
 \sin^2 x | \sin x^2 | \cos^2 x
 |x| | x | -x
 y=2x+1 | x=2y+1 | y=2x-1
+-1<x<1 | |x|\le1 | x^2<2 | x^2>1 | |x|<1.000001
 (2,5] | [2,5] | (5,2] | [2,5) | (2,5)
 \{1,2,3\} | \{1,2\} | \{1,2,3,4\}
 3, 5, 7 | 3, 5, 7, 9 | 357 | 3 5 7
@@ -670,6 +679,11 @@ def test_a_question_is_no_answer():
 def test_own_problems_want_the_answer_worked_out(gold, found, right):
     assert reward_of(rf"\boxed{{{found}}}", gold, form="simple") == right
     assert reward_of(rf"\boxed{{{found}}}", gold) == 1
+
+
+def test_own_problems_cannot_be_left_undecided_by_an_odd_answer():
+    assert reward_of(r"\boxed{\int_0^5 1\,dx}", "5", form="simple") == 0
+    assert reward_of(r"\boxed{\int_0^{\infty} e^{-x^2} \sin(x^3) \ln(x^7+1)\,dx}", "5", form="simple") == 0
 
 
 def test_splits_share_no_problem_whatever_the_wording_and_the_seed():

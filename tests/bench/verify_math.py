@@ -48,7 +48,7 @@ def ours(gold: str, response: str) -> float | None:
 
 def forget() -> None:
     """Empty what the verifier remembers."""
-    for cached in (math_env._remembered, math_env._gold, math_env._task):
+    for cached in (math_env._decided, math_env._gold, math_env._task):
         cached.cache_clear()
 
 
