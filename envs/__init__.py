@@ -10,7 +10,7 @@
 from importlib import import_module
 from types import ModuleType
 
-NAMES = ("sudoku",)
+NAMES = ("sudoku", "math")
 
 
 def load(name: str) -> ModuleType:
