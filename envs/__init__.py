@@ -10,7 +10,7 @@
 from importlib import import_module
 from types import ModuleType
 
-NAMES = ("sudoku", "workplace")
+NAMES = ("sudoku", "math", "workplace")
 
 
 def load(name: str) -> ModuleType:
