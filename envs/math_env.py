@@ -155,13 +155,16 @@ def _boxes(text: str) -> list[tuple[int, int, str | None]]:
     return sorted(found)
 
 
+_MOST_OFFERED = 3  # different answers in one text, an earlier one being corrected; more are guesses
+
+
 def extract(text: str, boxed_only: bool = False) -> tuple[str | None, str]:
     """The final answer in a completion, and the rule that found it or why there is none.
 
     Reasoning is dropped first; an unclosed block is no answer. Then the first of these that is there counts: the last
     box; `<answer>`; a line `#### x`; "the answer is"; "the total is" and the like in the last sentence; the whole
     text if it is an answer and no more. Boxes or phrases side by side, with no word between them that takes one back,
-    are one list of answers.
+    are one list of answers; more than three different ones in a text are guesses, and none of them counts.
     """
     whole = text
     text = _without_reasoning(text)
@@ -172,6 +175,8 @@ def extract(text: str, boxed_only: bool = False) -> tuple[str | None, str]:
     if boxes:
         if boxes[-1][2] is None:
             return None, "the last box is not closed"
+        if (offered := len({box[2].strip() for box in boxes})) > _MOST_OFFERED:
+            return None, f"{offered} different boxes are a list of guesses, not an answer"
         at = len(boxes) - 1
         while at and boxes[at - 1][2] is not None and _LINK.fullmatch(text[boxes[at - 1][1] : boxes[at][0]][:200]):
             at -= 1
@@ -210,6 +215,8 @@ def extract(text: str, boxed_only: bool = False) -> tuple[str | None, str]:
             found.pop()
         if value and value.split()[0].lower() not in ("not", "no", "never", "unknown", "what"):
             found.append((m.start(), end, value))
+    if (offered := len({value for _, _, value in found})) > _MOST_OFFERED:
+        return None, f"{offered} different answers are a list of guesses, not an answer"
     if found:
         at = len(found) - 1
         while at and _LINK.fullmatch(text[found[at - 1][1] : found[at][0]][:200]):

@@ -18,7 +18,11 @@ CAPABILITIES = {
     "incomplete": "finishes the whole task",
     "wrong given": "copies what the task states",
     "wrong cell": "works out the missing values",
-    "wrong": "gets the result right",
+    "wrong answer": "gets the result right",
+    "missing write": "carries out the whole request",
+    "wrong value": "writes the right values",
+    "side effect": "changes nothing else",
+    "undecided": "(the verifier could not decide)",
     "tool fault": "calls tools with valid arguments",
     "unjudged": "(the verifier could not judge)",
 }
@@ -203,11 +207,20 @@ def stress_set(module, rows: list[dict], seed: int = 0) -> dict[str, list[str]]:
         pool = [g for g in dict.fromkeys(gold) if g != gold[i]]
         return rng.sample(pool, min(n, len(pool)))
 
+    def another(i: int) -> str:
+        """A gold answer that is wrong here. Two tasks whose answers pass for each other have the same one: draw again;
+        a verifier that pays them all is found out, since the last one drawn is kept."""
+        for other in (drawn := others(i, 7)):
+            there = gold.index(other)
+            if not (module.score(other, rows[i]).reward and module.score(gold[i], rows[there]).reward):
+                return other
+        return drawn[-1]
+
     every = range(len(rows))
     return {
         "empty": ["" for _ in every],
         "echo of the prompt": asked,
-        "another row's gold": [others(i, 1)[0] for i in every],
+        "another row's gold": [another(i) for i in every],
         "spray of answers": ["\n\n".join([*others(i, 7), gold[i]]) for i in every],
         "unclosed reasoning": [f"<think>\n{gold[i]}" for i in every],
         "very long": [(asked[i] + "\nwait, ") * (100_000 // len(asked[i])) for i in every],

@@ -186,9 +186,11 @@ def test_a_policy_without_variance_is_sent_back():
     assert any("one reward only" in r for r in reasons) and any("nothing to select from" in r for r in reasons)
 
 
-def test_the_stress_set_holds_a_wrong_answer_for_every_row():
-    rows = sudoku.make_rows(20)
-    for name, completions in evaluation.stress_set(sudoku, rows).items():
+@pytest.mark.parametrize("name", ["sudoku", "math"])
+def test_no_answer_of_the_stress_set_earns_anything(name):
+    module = load(name)
+    rows = module.make_rows(20)
+    for kind, completions in evaluation.stress_set(module, rows).items():
         assert len(completions) == 20
         for completion, row in zip(completions, rows):
-            assert sudoku.score(completion, row).reward == 0.0, (name, json.loads(row["task"]))
+            assert module.score(completion, row).reward == 0.0, (kind, json.loads(row["task"]))
