@@ -20,7 +20,7 @@ STEPS = [
     ("01", "benchmark", 30),
     ("02", "reward profile", 40),
     ("04", "SFT warm-up", 30),
-    ("05", "GRPO", 190),
+    ("05", "GRPO", 300),
     ("06", "validation", 40),
 ]
 
@@ -52,7 +52,7 @@ def demo(environment: str = "sudoku", seed: int = 0, out: Path | None = None) ->
     Returns:
         The content of summary.json: `environment`, `policy`, `seed`, `n`, `before` and `after` (`pass_at_1` and
         `ci95`, sampled on held-out tasks; before is the embedded policy, after the one trained by SFT and GRPO), the
-        same `after_sft`, `gain` with its `ci95`, `grpo_s` and `wall_s`.
+        same `after_sft`, `gain` with its `ci95`, `greedy` (pass@1 of greedy answers by model), `grpo_s` and `wall_s`.
 
     Raises:
         ValueError: there is no such environment.
@@ -90,6 +90,7 @@ def demo(environment: str = "sudoku", seed: int = 0, out: Path | None = None) ->
         "after_sft": {k: sums["after SFT"][k] for k in ("pass_at_1", "ci95")},
         "after": {k: sums["after GRPO"][k] for k in ("pass_at_1", "ci95")},
         "gain": {"pass_at_1": moved["gain"], "ci95": moved["ci95"]},
+        "greedy": {g["model"]: g["greedy"] for g in results["06"]["greedy"]},
         "grpo_s": results["05"]["training_s"],
         "wall_s": round(time.perf_counter() - began, 1),
     }
@@ -127,6 +128,10 @@ def _report(summary: dict, results: dict, folders: dict) -> str:
     ]  # fmt: skip
     greedy = [["model", "sampled pass@1", "pass@samples", "greedy"]]
     greedy += [[g["model"], *(f"{g[k]:.3f}" for k in ("sampled", "best", "greedy"))] for g in results["06"]["greedy"]]
+    learned = [["kind of failure", "capability", *summary["greedy"]]]
+    learned += [
+        [k["kind"], k["capability"], *(f"{k[name]:.1%}" for name in summary["greedy"])] for k in results["06"]["kinds"]
+    ]
     gains = [["warm-up", "n", "before GRPO", "after GRPO", "gain", "95 % interval"]]
     gains += [
         [
@@ -161,6 +166,10 @@ th, td {{ text-align: left; padding: .25rem .8rem .25rem 0; border-bottom: 1px s
 <h1>A small policy learns {html.escape(summary["environment"])} from verdicts</h1>
 <p class="big">Held-out pass@1: <b>{share(summary["before"])}</b> before, {share(summary["after_sft"])} after the SFT
 warm-up, <b>{share(summary["after"])}</b> after GRPO.</p>
+<p>pass@1 is the chance that one answer is right. These are sampled answers: {summary["gain"]["pass_at_1"]:+.2f}
+[{summary["gain"]["ci95"][0]:+.2f}, {summary["gain"]["ci95"][1]:+.2f}] in all. Greedy answers, the likeliest ones, went
+{" &rarr; ".join(f"{value:.2f}" for value in summary["greedy"].values())}: a part of the gain is that the policy became
+surer of what it knew, and a part is new.</p>
 <p class="small">Sampled at temperature 1, n={summary["n"]} tasks whose solutions were in no training, 95 % intervals
 over tasks, seed {summary["seed"]}. GRPO took {summary["grpo_s"]:.0f} s, everything {summary["wall_s"]:.0f} s on a CPU.
 The embedded policy is a small model that ships with the repository so that this runs anywhere; nothing claims that it
@@ -178,16 +187,18 @@ is good.</p>
 <h2>3. SFT warm-up</h2>
 {picture("04", "pass_at_k", "More right answers among the samples: what GRPO can select from.")}
 <h2>4. GRPO</h2>
-<p>The same GRPO after a short and after a long warm-up: the long one starts higher and then gains nothing more, since
-a policy that is sure of itself leaves nothing to select from.</p>
+<p>The same GRPO after a short and after a long warm-up. The long one starts higher, and GRPO adds little to it: it is
+sure of itself from the start (low entropy), so there is little left to select.</p>
 {rows(gains)}
-{picture("05", "contrast_reward", "Reward in training: one run climbs, the other stays where its warm-up left it.")}
+{picture("05", "contrast_reward", "Reward in training, after a short and after a long warm-up.")}
 {picture("05", "contrast_entropy", "Entropy tells the two apart from the first step.")}
 <h2>5. Validation: what moved</h2>
 {rows(moved)}
 <p>Sampled answers show the policy when it explores, greedy ones what it holds most likely. Where the first rise towards
 the second, the policy became surer of what it already knew; where the second rise too, it learned something new.</p>
 {rows(greedy)}
+<p>What was learned, as the share of all sampled answers that failed in each way:</p>
+{rows(learned)}
 {picture("06", "levels", "Levels that were never trained on.")}
 <p class="small">Python {html.escape(born["python"])}, {html.escape(versions)}, commit {html.escape(born["commit"])},
 {html.escape(born["written"])}. The executed notebooks lie beside this page.</p>

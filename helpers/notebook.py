@@ -57,6 +57,12 @@ def load_result(path: Path | str, **wanted) -> dict | None:
     return result if all(result.get(key) == value for key, value in wanted.items()) else None
 
 
+def earlier(name: str, **wanted) -> dict | None:
+    """What notebook `name` left, by its own run or by the demo's, or None. See `load_result` for `wanted`."""
+    spots = (ROOT / "runs" / name / "result.json", ROOT / "runs" / "demo" / name / "result.json")
+    return next((result for path in spots if (result := load_result(path, **wanted))), None)
+
+
 def _commit() -> str:
     done = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True)
     return done.stdout.strip() or "unknown"
@@ -190,7 +196,7 @@ def run(notebook: Path | str, parameters: dict | None = None, out: Path | str | 
         )  # fmt: skip
     except papermill.PapermillExecutionError as error:
         raise RuntimeError(
-            f"{notebook.name}, cell {error.exec_count}: {error.ename}: {error.evalue}\nSee {show_path(out)}"
+            f"{notebook.name}, code cell {error.exec_count}: {error.ename}: {error.evalue}\nSee {show_path(out)}"
         ) from None
     except DeadKernelError:
         _mark_dead(out)

@@ -17,6 +17,13 @@ def _axes(axes=None, width: float = 7, height: float = 3.4):
     return axes
 
 
+def close(axes) -> None:
+    """Drop the figure that `axes` belongs to, where it was shown already."""
+    import matplotlib.pyplot as plt
+
+    plt.close(axes.figure)
+
+
 def save(axes, path: Path | str) -> None:
     """Write the figure that `axes` belongs to, as PNG and as SVG."""
     path = Path(path)
@@ -116,7 +123,7 @@ def training(rows: list[dict], title: str):
     figure, grid = plt.subplots(2, 2, figsize=(9, 5), layout="constrained", sharex=True)
     panels = [
         ("reward", "mean reward", BLUE),
-        ("reward_std", "spread of the reward", ORANGE),
+        ("group_spread", "spread inside a group", ORANGE),
         ("completions/mean_length", "tokens in an answer", GREEN),
         ("frac_reward_zero_std", "dead groups (share)", GREY),
     ]

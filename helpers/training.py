@@ -7,10 +7,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from statistics import pstdev
 from types import SimpleNamespace
 
 from helpers.policies import ROOT, model_path
-from helpers.rollouts import tools_of
+from helpers.rollouts import Progress, tools_of
 
 # One dial: what fits the machine. A notebook's parameter left None takes the value from here.
 _GPU = {
@@ -130,25 +131,36 @@ def _schemas(module, row: dict) -> list[dict]:
     return [get_json_schema(getattr(module.ENV(), name)) for name in tools_of(module, row)]
 
 
-def recorder(path: Path | str, total: int):
-    """A trainer callback that writes what the trainer logs to a JSONL file, and prints five lines on the way.
+def recorder(path: Path | str, total: int, what: str = "training", draw=None):
+    """A trainer callback that writes what the trainer logs to a JSONL file, and prints a few lines on the way.
 
     Args:
         path: The file; made anew.
         total: Steps of the run.
+        what: What to call the run in those lines.
+        draw: Makes a figure of the entries so far, `draw(rows)`; shown and redrawn ten times on the way.
 
     Returns:
         The callback; its `rows` are the log entries so far, numbers as floats, with `step`; `seconds` is how long
-        training took.
+        training took; `watch(reward, group_size)` wraps a reward function so that the entries also hold
+        `group_spread`, the mean standard deviation of the rewards inside a group, and `unjudged`, the share of None.
     """
     from transformers import TrainerCallback
 
-    from helpers.rollouts import Progress
-
     class Recorder(TrainerCallback):
+        def __init__(self):
+            self.rows, self.seconds, self.seen, self.shown = [], 0.0, {}, None
+
+        def watch(self, reward, group_size: int):
+            def watched(completions, **columns):
+                rewards = reward(completions=completions, **columns)
+                self.seen = _spread(rewards, group_size)
+                return rewards
+
+            return watched
+
         def on_train_begin(self, args, state, control, **_):
-            self.rows, self.progress, self.seconds = [], Progress("training: steps", total), 0.0
-            self.began = time.perf_counter()
+            self.progress, self.began = Progress(f"{what}: steps", total), time.perf_counter()
             Path(path).parent.mkdir(parents=True, exist_ok=True)
             Path(path).write_text("", encoding="utf-8")
 
@@ -158,12 +170,38 @@ def recorder(path: Path | str, total: int):
 
         def on_log(self, args, state, control, logs=None, **_):
             row = {"step": state.global_step} | {k: n for k, v in (logs or {}).items() if (n := _number(v)) is not None}
-            if len(row) > 2 and "train_runtime" not in row:  # the last entry sums the run up
-                self.rows.append(row)
-                with Path(path).open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(row) + "\n")
+            if len(row) < 3 or "train_runtime" in row:  # the last entry sums the run up
+                return
+            self.rows.append(row | self.seen)
+            with Path(path).open("a", encoding="utf-8") as file:
+                file.write(json.dumps(self.rows[-1]) + "\n")
+            if draw and state.global_step % max(1, total // 10) == 0:
+                self.shown = _redraw(draw(self.rows), self.shown)
 
     return Recorder()
+
+
+def _spread(rewards: list[float | None], group_size: int) -> dict[str, float]:
+    """How much the rewards differ inside their groups, and how many there are none of."""
+    groups = [[r for r in rewards[i : i + group_size] if r is not None] for i in range(0, len(rewards), group_size)]
+    spreads = [pstdev(group) for group in groups if group]
+    return {
+        "group_spread": sum(spreads) / len(spreads) if spreads else 0.0,
+        "unjudged": sum(r is None for r in rewards) / len(rewards),
+    }
+
+
+def _redraw(figure, shown):
+    """Show a figure in the notebook, or put it in the place of the one shown before."""
+    from IPython.display import display
+    from matplotlib.pyplot import close
+
+    if shown is None:
+        shown = display(figure, display_id=True)
+    else:
+        shown.update(figure)
+    close(figure)
+    return shown
 
 
 def _number(value) -> float | None:

@@ -195,7 +195,7 @@ def test_each_notebook_runs_headless_and_leaves_its_result(road, number):
 
 def test_training_leaves_a_history_an_adapter_and_a_model(road):
     history = [json.loads(line) for line in (road["05"] / "history.jsonl").read_text().splitlines()]
-    assert [row["step"] for row in history] == [1, 2, 3] and {"reward", "entropy"} <= set(history[0])
+    assert [row["step"] for row in history] == [1, 2, 3] and {"reward", "entropy", "group_spread"} <= set(history[0])
     assert (road["05"] / "adapter" / "adapter_config.json").is_file()
     assert (road["05"] / "model" / "model.safetensors").is_file()
 
