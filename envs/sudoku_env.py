@@ -852,13 +852,23 @@ _NO_DIGITS = bytes(set(range(256)) - set(b"123456789"))
 _TO_VALUES = bytes(i - 48 if 48 < i < 58 else 0 for i in range(256))
 
 
+def _exact(text: str, size: int) -> list[int] | None:
+    """The cells of a grid that is written as we write it, `_` for a blank."""
+    if size > 9 or len(text) != 2 * size * size - 1 or not text.isascii():
+        return None
+    raw = text.encode()
+    signs = raw[::2]
+    if raw[1::2] != _gaps(size)[1::2] or signs.translate(None, b"123456789_"):
+        return None
+    return list(signs.translate(_TO_VALUES))
+
+
 def _quick(text: str, size: int) -> list[int] | None:
     """The cells of a full grid in one of the usual forms, where the longer way could only say the same."""
     if size > 9:
         cells = _plain(text, size)
         return None if cells is None or 0 in cells else cells
-    if len(text) == 2 * size * size - 1 and text.isascii() and text.encode()[1::2] == _gaps(size)[1::2]:
-        cells = list(text.encode()[::2].translate(_TO_VALUES))
+    if cells := _exact(text, size):
         return None if 0 in cells else cells
     if not text.isascii() or not _usual(size).fullmatch(text) or _MAYBE_CELLS.search(text):
         return None
@@ -908,7 +918,7 @@ def _read_puzzle(text: str, size: int | None = None) -> tuple[list[int], int]:
     for n in [size] if size else BOX:
         if n not in BOX:
             raise ValueError(f"size must be 4, 6, 9 or 16, got {size!r}")
-        cells = _plain(text, n)
+        cells = _exact(text, n) or _plain(text, n)
         if cells is None:
             grids = [g for block in _blocks(text, n) for g in _grids(block, n)[0]]
             cells = [value for row in grids[0] for value in row] if len(grids) == 1 else None

@@ -226,3 +226,13 @@ def test_deterministic_cells_still_print_what_is_committed(name):
         cwd=ROOT, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-3000:]
+
+
+def test_a_notebook_finds_what_an_earlier_one_or_the_demo_left(tmp_path, monkeypatch):
+    monkeypatch.setattr(notebook, "ROOT", tmp_path)
+    assert notebook.earlier("04_sft_warmup", environment="sudoku") is None
+    for where, model in (("runs/demo/04_sft_warmup", "demo"), ("runs/04_sft_warmup", "own")):
+        (tmp_path / where).mkdir(parents=True)
+        (tmp_path / where / "result.json").write_text(json.dumps({"environment": "sudoku", "model": model}))
+        assert notebook.earlier("04_sft_warmup", environment="sudoku")["model"] == model
+    assert notebook.earlier("04_sft_warmup", environment="math") is None

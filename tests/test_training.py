@@ -105,3 +105,14 @@ def test_recorder_keeps_numbers_only(tmp_path):
     recorder.on_step_end(None, state, None)
     assert recorder.rows == [{"step": 1, "reward": 0.5, "loss": 1.0}] and recorder.seconds >= 0
     assert json.loads((tmp_path / "h.jsonl").read_text()) == recorder.rows[0]
+
+
+def test_spread_is_measured_inside_groups_and_unjudged_rewards_are_counted(tmp_path):
+    recorder = training.recorder(tmp_path / "h.jsonl", 2)
+    rewards = iter([[1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0], [None, None, 1.0, 0.0]])
+    watched = recorder.watch(lambda completions, task, **_: next(rewards), group_size=2)
+    seen = []
+    for _ in range(3):
+        assert len(watched(completions=["a"] * 4, task=["t"] * 4, trainer_state=None)) == 4
+        seen.append((recorder.seen["group_spread"], recorder.seen["unjudged"]))
+    assert seen == [(0.0, 0.0), (0.5, 0.0), (0.5, 0.5)]  # two dead groups spread nothing, whatever their mean

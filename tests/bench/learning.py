@@ -29,12 +29,13 @@ def main() -> int:
     (out / "learning.json").write_text(json.dumps(runs, indent=1) + "\n", encoding="utf-8")
     print(f"\n{args.environment}, n={runs[0]['n']} held-out tasks, 4 samples each, python {platform.python_version()}, "
           f"{os.cpu_count()} cores")  # fmt: skip
-    print("seed  before  after SFT  after GRPO  gain [95 % interval]     GRPO s  all s")
+    print("seed  before  after SFT  after GRPO  gain [95 % interval]     greedy: before, SFT, GRPO  GRPO s  all s")
     for run in runs:
         before, warm, after = (run[k]["pass_at_1"] for k in ("before", "after_sft", "after"))
         low, high = run["gain"]["ci95"]
+        greedy = ", ".join(f"{value:.3f}" for value in run["greedy"].values())
         print(f"{run['seed']:4}  {before:6.3f}  {warm:9.3f}  {after:10.3f}  {run['gain']['pass_at_1']:+.3f} "
-              f"[{low:+.3f}, {high:+.3f}]  {run['grpo_s']:6.0f}  {run['wall_s']:5.0f}")  # fmt: skip
+              f"[{low:+.3f}, {high:+.3f}]  {greedy:>25}  {run['grpo_s']:6.0f}  {run['wall_s']:5.0f}")  # fmt: skip
     good = [
         run["gain"]["pass_at_1"] >= 0.2
         and run["gain"]["ci95"][0] > 0
