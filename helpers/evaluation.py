@@ -246,13 +246,11 @@ def reward_profile(module, rows: list[dict], rollouts: dict[str, list[dict]], tr
         seed: Of the draws.
 
     Returns:
-        `policies` (a `summary` each, with the `rewards`), `stress` (mean reward of each kind of undeserving answer),
+        `policies` (a `summary` each), `stress` (mean reward of each kind of undeserving answer),
         `deterministic`, `latency_ms` (median and p99 of one `score` of an answer that it has not seen), `verdict`
         ("go" or "recalibrate") and `reasons`, a list of sentences, each naming what to change.
     """
-    policies = {
-        name: summary(episodes) | {"rewards": [e["reward"] for e in episodes]} for name, episodes in rollouts.items()
-    }
+    policies = {name: summary(episodes) for name, episodes in rollouts.items()}
     stress, times, same = {}, [], True
     for name, completions in stress_set(module, rows, seed).items():
         rewards = [module.score(completion, row).reward for completion, row in zip(completions, rows)]
