@@ -13,10 +13,10 @@ TOOL_TEXT_LIMIT = 4000  # characters of a tool result that the policy gets to re
 
 
 def tools_of(module, row: dict | None = None) -> list[str]:
-    """Names of the tools of an environment: the public methods of its class but `reset` and `get_reward`. Where the
-    module has `tools_for(row)`, a row may offer fewer."""
+    """Names of the tools of an environment, in the order of a trainer, by name: the public methods of its class but
+    `reset` and `get_reward`. Where the module has `tools_for(row)`, a row may offer fewer."""
     if row is not None and hasattr(module, "tools_for"):
-        return list(module.tools_for(row))
+        return sorted(module.tools_for(row))
     return [n for n in dir(module.ENV) if not n.startswith("_") and n not in ("reset", "get_reward")]
 
 

@@ -98,8 +98,8 @@ class Desk:
         return self._found("email_search_emails", "emails", 2, query=query, page_size=10, **arguments)
 
     def last_email(self, who: Person, subject: str = "", box: str = "inbox") -> dict:
-        """The newest e-mail from somebody (or to, from the outbox), among the first five that a search shows."""
-        found = self.look("email_search_emails", query=f"{who.name.lower()} {subject}".strip())
+        """The newest e-mail from somebody (or to, from the outbox), among the first three that a search shows."""
+        found = self.look("email_search_emails", query=f"{who.name.lower()} {subject}".strip(), page_size=3)
         rows = found["emails"] if isinstance(found, dict) else []
         for row in rows:
             right = row["inbox/outbox"] == box and row["sender/recipient"] == who.address

@@ -1,6 +1,7 @@
 """The environment: a session of an office assistant with 27 tools."""
 
 import json
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -518,9 +519,21 @@ _SMALL = json.dumps(
 )
 
 
-def env_for(tables: Tables) -> type[WorkplaceEnv]:
-    """The environment's class for another company, to hand to a trainer."""
-    return type("WorkplaceEnv", (WorkplaceEnv,), {"_own": tables, "__doc__": WorkplaceEnv.__doc__})
+def env_for(tables: Tables | None = None, domains: Iterable[str] = DOMAINS) -> type[WorkplaceEnv]:
+    """The environment's class for another company or with fewer tools, to hand to a trainer.
+
+    Args:
+        tables: The company, as `load_tables` returns it; None is the built-in one.
+        domains: The tool boxes whose tools it has; that of the directory is always among them.
+
+    Raises:
+        ValueError: there is no such tool box.
+    """
+    wanted = {"company_directory", *domains}
+    if unknown := sorted(wanted - set(DOMAINS)):
+        raise ValueError(f"domains holds {unknown[0]!r}; choose from {', '.join(DOMAINS)}")
+    hidden = {name: None for name in ACTIONS if domain_of(name) not in wanted}  # a trainer offers what is a function
+    return type("WorkplaceEnv", (WorkplaceEnv,), hidden | {"_own": tables, "__doc__": WorkplaceEnv.__doc__})
 
 
 def briefing(tables: Tables) -> str:
