@@ -10,9 +10,11 @@ import subprocess
 import sys
 import threading
 import time
+import types
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -31,9 +33,11 @@ from envs.math_env import (
     judge_text,
     make_rows,
     parse,
+    python_tool,
     read_rows,
     reward,
     score,
+    tools_for,
 )
 from envs.math_env.grammar import VALUE_KINDS
 from envs.math_env.judging import _gold
@@ -309,7 +313,16 @@ def test_last_digit_counts(n):
 )
 def test_sympy_settles_what_is_left(gold, found, same):
     pytest.importorskip("sympy")
-    assert equal(gold, found) is same
+    assert settled(gold, found) is same
+
+
+def settled(gold: str, found: str) -> bool | None:
+    """What SymPy says, asked again where a busy machine let it be late."""
+    for _ in range(60):
+        if (same := equal(gold, found)) is not None:
+            return same
+        time.sleep(0.5)
+    return None
 
 
 def test_without_sympy_those_are_undecided(monkeypatch):
@@ -322,13 +335,11 @@ def test_without_sympy_those_are_undecided(monkeypatch):
 
 def test_sympy_worker_recovers_from_a_question_that_takes_too_long():
     pytest.importorskip("sympy")
-    assert equal("7", r"\int_0^7 1\,dx") is True
+    assert settled("7", r"\int_0^7 1\,dx") is True
     start = time.monotonic()
     assert equal("7", r"\int_0^{\infty} e^{-x^2} \sin(x^3) \ln(x^5+1) dx") is None
     assert time.monotonic() - start < 5
-    while (settled := equal("9", r"\int_0^3 x^2\,dx")) is None and time.monotonic() - start < 60:
-        time.sleep(0.5)  # on a busy machine the next process takes a while to import SymPy
-    assert settled is True
+    assert settled("9", r"\int_0^3 x^2\,dx") is True
 
 
 def test_judge_is_asked_only_about_the_undecided():
@@ -498,13 +509,13 @@ def test_sympy_from_threads_and_a_running_loop():
     pytest.importorskip("sympy")
 
     def work(k):
-        return equal(str(k * k), rf"\int_0^{{{k}}} 2x\,dx")
+        return settled(str(k * k), rf"\int_0^{{{k}}} 2x\,dx")
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(work, range(1, 9))) == [True] * 8
 
     async def cell():
-        return equal("8", r"\int_0^2 3x^2\,dx"), await asyncio.to_thread(equal, "8", r"\int_0^2 4x\,dx")
+        return settled("8", r"\int_0^2 3x^2\,dx"), await asyncio.to_thread(settled, "8", r"\int_0^2 4x\,dx")
 
     assert asyncio.run(cell()) == (True, True)
 
@@ -789,6 +800,115 @@ def test_gold_that_points_elsewhere_is_undecided():
 
 def test_documentation():
     assert doctest.testmod(math_env).failed == 0
+
+
+# --- running Python --------------------------------------------------------------------------------------
+
+PYTHON = make_rows(1, seed=2, run_python=True)[0]
+
+
+class Ended(NamedTuple):
+    status: str
+    stdout: str
+    error: str = ""
+
+
+@pytest.fixture
+def sandbox(monkeypatch):
+    """A stand-in that says what it is told to, and keeps the programs that it was given."""
+    made = types.ModuleType("envs.code_sandbox")
+    made.says, made.ran = Ended("ok", ""), []
+
+    class Sandbox:
+        def run_program(self, source, stdin="", *, time_limit_s):
+            made.ran.append(source)
+            if isinstance(made.says, Exception):
+                raise made.says
+            return made.says
+
+    made.Sandbox = Sandbox
+    monkeypatch.setitem(sys.modules, "envs.code_sandbox", made)
+    python_tool._sandbox.cache_clear()
+    yield made
+    python_tool._sandbox.cache_clear()
+
+
+def run_python(code: str, row: dict = PYTHON) -> str:
+    env = MathEnv()
+    env.reset(**row)
+    return env.run_python(code)
+
+
+def test_run_python_is_offered_only_by_rows_that_ask_for_it(sandbox):
+    plain, tools = make_rows(1, seed=2)[0], make_rows(1, seed=2, tools=True)[0]
+    assert [tools_for(row) for row in (plain, tools, PYTHON)] == [
+        ["calculate", "submit"], ["calculate", "submit"], ["calculate", "submit", "run_python"]]  # fmt: skip
+    for row in (plain, tools):
+        with pytest.raises(ValueError, match="without run_python; use calculate and submit"):
+            run_python("print(1)", row)
+    assert sandbox.ran == []
+    assert len({row["task_id"] for row in (plain, tools, PYTHON)}) == 3
+    assert json.loads(PYTHON["task"])["answer"] == json.loads(tools["task"])["answer"]
+
+
+@pytest.mark.parametrize(
+    "says, text",
+    [
+        (Ended("ok", "42\n"), "42"),
+        (Ended("ok", ""), "Nothing was printed; print what you want to see."),
+        (Ended("exception", "1\n", "ValueError: no (line 2)"), "1\nexception: ValueError: no (line 2)"),
+        (Ended("time limit", "1\n2\n"), "1\n2\ntime limit"),
+    ],
+)
+def test_run_python_shows_what_was_printed_and_the_error(sandbox, says, text):
+    sandbox.says = says
+    assert run_python("print(6 * 7)") == text
+    assert sandbox.ran == ["print(6 * 7)"]
+
+
+def test_what_run_python_shows_is_capped(sandbox):
+    much = "7" * 10**6
+    for says in (Ended("ok", much), Ended("exception", "", much), Ended("exited", much, much)):
+        sandbox.says = says
+        assert "characters left out" in run_python("x") and len(run_python("x")) < 4200
+
+
+@pytest.mark.parametrize("says", [Ended("sandbox", "", "fork failed"), RuntimeError("nothing isolates here")])
+def test_a_sandbox_that_cannot_run_it_is_named_to_the_model(sandbox, says):
+    sandbox.says = says
+    with pytest.raises(ValueError, match=r"^Python .* be run .*(fork failed|nothing isolates here).* use calculate$"):
+        run_python("print(1)")
+
+
+def test_without_a_sandbox_run_python_gives_advice(monkeypatch):
+    monkeypatch.setitem(sys.modules, "envs.code_sandbox", None)
+    python_tool._sandbox.cache_clear()
+    with pytest.raises(ValueError, match=r"^Python cannot be run here .*; use calculate$"):
+        run_python("print(1)")
+
+
+def test_scoring_counts_programs_and_does_not_run_them_again(sandbox):
+    gold = json.loads(PYTHON["task"])["answer"]
+    calls = [("run_python", {"code": "print(1)"}), ("run_python", {"code": ""}), ("run_python", {"source": "x"})]
+    made = [{"function": {"name": name, "arguments": given}} for name, given in [*calls, ("submit", {"answer": gold})]]
+    verdict = score([{"role": "assistant", "content": "", "tool_calls": made}], PYTHON)
+    assert verdict.reward == 1.0 and verdict.metrics["calls"] == 3.0 and sandbox.ran == []
+
+
+def test_contract_of_rows_with_run_python(sandbox):
+    assert check_env(math_env, run_python=True)["gold"] == "8 of 8 gold answers score 1"
+
+
+def test_run_python_in_the_real_sandbox():
+    module = pytest.importorskip("envs.code_sandbox")
+    python_tool._sandbox.cache_clear()
+    try:
+        module.Sandbox().close()
+    except module.SandboxError as fault:
+        pytest.skip(f"nothing isolates here: {fault}")
+    assert run_python("print(sum(range(10)))") == "45"
+    assert "ZeroDivisionError" in run_python("print(1)\n1 / 0")
+    assert "time limit" in run_python("while True: pass")
 
 
 def test_value_of_a_decimal_is_exact():

@@ -16,7 +16,7 @@ What is 14 + 10? Answer in \boxed{}.
 """
 
 from .calculator import calculate
-from .environment import ENV, MathEnv, Verdict, answer, parse, reward, score
+from .environment import ENV, MathEnv, Verdict, answer, parse, reward, score, tools_for
 from .extraction import extract
 from .judging import equal, judge_text
 from .limits import Limit, Unreadable
@@ -25,4 +25,5 @@ from .rows import DIFFICULTIES, FAMILIES, SPLITS, make_rows, read_rows, split_of
 __all__ = (
     "DIFFICULTIES", "ENV", "FAMILIES", "SPLITS", "Limit", "MathEnv", "Unreadable", "Verdict", "answer", "calculate",
     "equal", "extract", "judge_text", "make_rows", "parse", "read_rows", "reward", "score", "split_of",
+    "tools_for",
 )  # fmt: skip

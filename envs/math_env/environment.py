@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
+from . import python_tool
 from .calculator import calculate
 from .extraction import extract, without_reasoning
 from .judging import judge_text
@@ -19,12 +20,14 @@ class Verdict(NamedTuple):
 
 
 class MathEnv:
-    """One problem. `calculate` helps, `submit` hands in the answer; reward 1 if it means what the gold one does."""
+    """One problem. `calculate` and, if the row says so, `run_python` help; `submit` hands in the answer; reward 1 if it
+    means what the gold one does."""
 
     def reset(self, *, prompt=None, task: str | None = None, **_) -> str | None:
         """Start the problem in `task`; without one, a small built-in problem."""
         fields = _task(task or _SMALL)
         self._gold, self._form = fields["answer"], str(fields.get("form") or "")
+        self._runs_python = bool(fields.get("run_python"))
         self._answer: str | None = None
         self._verdict: tuple[float | None, str] = (0.0, "no answer: nothing was handed in")
         if not self._gold.strip():
@@ -46,6 +49,18 @@ class MathEnv:
         if type(expression) is not str:
             raise ValueError(f"expression must be text such as (3 + 4)/2, got {expression!r:.40}")
         return calculate(expression)
+
+    def run_python(self, code: str) -> str:
+        """Run a Python program of your own, in a sandbox, for at most 3 seconds.
+
+        Args:
+            code: The program. What it prints is what you get to read.
+
+        Returns:
+            What it printed, and its error if there was one.
+        """
+        self._admit(code)
+        return python_tool.run(code)
 
     def submit(self, answer: str) -> str:
         """Hand in the final answer. The first answer handed in is final.
@@ -75,6 +90,14 @@ class MathEnv:
             "calls": float(self._calls),
         }
         return reward_
+
+    def _admit(self, code: str) -> None:
+        """Count a program, or refuse it. That is all it does to the episode, so a replay does not run it again."""
+        self._count(30)
+        if not self._runs_python:
+            raise ValueError("this problem is to be solved without run_python; use calculate and submit")
+        if type(code) is not str or not code.strip():
+            raise ValueError(f"code must be a Python program as text, got {code!r:.40}")
 
     def _judged(self, found: str) -> tuple[float | None, str]:
         if "\\boxed" in found or "\\fbox" in found:
@@ -123,6 +146,11 @@ def _task(task: str) -> dict:
     if isinstance(gold, list | tuple):
         gold = gold[0] if len(gold) == 1 else ", ".join(map(str, gold))
     return {**fields, "answer": "" if gold is None else str(gold)}
+
+
+def tools_for(row: dict) -> list[str]:
+    """Names of the tools that a row offers: `run_python` only where its task asks for it."""
+    return ["calculate", "submit", *(["run_python"] if _task(row["task"]).get("run_python") else [])]
 
 
 def answer(row: dict) -> str | list[dict]:
@@ -182,9 +210,9 @@ def score(
     refusal = ""
     for name, arguments in calls:
         try:
-            if name not in ("calculate", "submit"):
-                raise ValueError(f"there is no tool {name!r:.40}; the tools are calculate and submit")
-            getattr(env, name)(**arguments)
+            if name not in (tools := tools_for({"task": task})):
+                raise ValueError(f"there is no tool {name!r:.40}; the tools are {', '.join(tools)}")
+            (env._admit if name == "run_python" else getattr(env, name))(**arguments)
         except (ValueError, TypeError) as fault:  # a refused call changes nothing, live as here
             refusal = refusal or str(fault)
     reward_ = env.get_reward()

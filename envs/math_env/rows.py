@@ -33,6 +33,7 @@ def make_rows(
     difficulty: str = "easy",
     families: Iterable[str] | None = None,
     tools: bool = False,
+    run_python: bool = False,
 ) -> list[dict]:
     """Make `n` different problems with exact answers.
 
@@ -43,6 +44,7 @@ def make_rows(
         difficulty: "easy" (one step, small numbers, short texts), "medium" or "hard".
         families: Names out of `FAMILIES`; None takes all of them, in turn.
         tools: Ask for the answer through the tools `calculate` and `submit`, not in a box.
+        run_python: The same with `run_python` as a third tool; it needs code_sandbox.py beside this folder.
 
     Raises:
         ValueError: an argument is out of range, or there are not `n` such problems.
@@ -68,7 +70,7 @@ def make_rows(
             key = (name, json.dumps(problem.values))
             if key not in seen and split_of(name, problem.values) == split:
                 seen.add(key)
-                rows.append(_row(name, difficulty, problem, rng.choice(problem.wordings), tools))
+                rows.append(_row(name, difficulty, problem, rng.choice(problem.wordings), tools, run_python))
                 misses = 0
                 break
         else:
@@ -80,7 +82,8 @@ def make_rows(
     return rows
 
 
-def _row(name: str, difficulty: str, problem: Problem, question: str, tools: bool) -> dict:
+def _row(name: str, difficulty: str, problem: Problem, question: str, tools: bool, run_python: bool) -> dict:
+    tools = tools or run_python
     how = "Hand in the answer with the submit tool." if tools else "Answer in \\boxed{}."
     task = {
         "answer": str(problem.answer),
@@ -91,11 +94,14 @@ def _row(name: str, difficulty: str, problem: Problem, question: str, tools: boo
     }
     if tools:
         task |= {"tools": True, "calculations": list(problem.calculations)}
+    if run_python:
+        task["run_python"] = True
+    form = "python-" if run_python else "tools-" if tools else ""
     digest = sha256(json.dumps([name, *problem.values]).encode()).hexdigest()[:12]
     return {
         "prompt": [{"role": "user", "content": f"{question} {how}"}],
         "environment": "math",
-        "task_id": f"math-{name}-{'tools-' if tools else ''}{difficulty}-{digest}",
+        "task_id": f"math-{name}-{form}{difficulty}-{digest}",
         "task": json.dumps(task),
     }
 
