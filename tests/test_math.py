@@ -39,10 +39,10 @@ from envs.math_env import (
     score,
     tools_for,
 )
-from envs.math_env.grammar import VALUE_KINDS
 from envs.math_env.judging import _gold
 from envs.math_env.same_answers import same_answer
 from envs.math_env.sympy_process import _worker
+from envs.math_env.trees import VALUE_KINDS
 from helpers.contract import check_env
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -4,9 +4,10 @@ import decimal
 from decimal import Decimal
 from fractions import Fraction
 
-from .grammar import VALUE_KINDS, free_symbols, read_tree
+from .grammar import read_tree
 from .limits import Limit
 from .notation import clean_text
+from .trees import VALUE_KINDS, free_symbols
 from .values import CONTEXT, TINY, Exact, NotRational, Numeric
 
 
@@ -44,6 +45,7 @@ def calculate(expression: str) -> str:
 
 
 def written(value: Fraction) -> str:
+    """A fraction in full: as it is, with its decimal if that ends soon, else with 12 digits."""
     if max(value.numerator.bit_length(), value.denominator.bit_length()) > 2000:
         raise Limit("a number of more than 600 digits")
     if value.denominator == 1:

@@ -7,8 +7,6 @@ from .judging import differs, is_value
 from .limits import LONGEST
 from .notation import UNITS, find_boxes
 
-# Limits on what is read and worked out. They bound the time: about 0.1 s for the worst pair.
-
 _THINK = re.compile(
     r"<(/?)\|?(?:seed:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|scratchpad|reflection|analysis)\|?>"
     r"|<\|(?:begin|(end))_of_thought\|>|\[(/?)THINK\]|◁(/?)think▷",

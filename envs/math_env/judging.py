@@ -5,12 +5,13 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-from .grammar import VALUE_KINDS, free_symbols, has, is_name, read_tree
+from .grammar import read_tree
 from .limits import LONGEST_ANSWER, Limit, Unreadable
 from .notation import FUNCTIONS, TRUTH, clean_text, find_boxes, split_word
 from .same_answers import NO_SOLUTION, Unordered, bare_words, number_word, pieces_of, same_answer, same_pieces, value_of
 from .same_values import same_value
 from .sympy_process import SECONDS, open_question
+from .trees import VALUE_KINDS, free_symbols, has, is_name
 
 _list = str.split  # of words
 _CHOICE = re.compile(
@@ -418,6 +419,7 @@ def differs(one: str, two: str) -> bool:
 
 
 def is_value(text: str) -> bool:
+    """Whether a text is an answer and no more."""
     tree = tree_of(text)
     if tree is None:
         return False

@@ -310,8 +310,6 @@ RELATIONS = {
     "notin": "notin", "implies": "implies", "Rightarrow": "implies",
 }  # fmt: skip
 TIMES = {"cdot": "*", "times": "*", "ast": "*", "div": "/", "cdotp": "*", "bullet": "*"}
-_OPEN = {"(": ")", "[": "]", "\\{": "\\}", "langle": "rangle", "lfloor": "rfloor", "lceil": "rceil", "lbrace": "rbrace",
-         "lbrack": "rbrack", "lvert": "rvert", "lVert": "rVert"}  # fmt: skip
 FILLERS = set(
     _list(
         "about approximately around roughly exactly the answer is are was an there it its total of only just all "

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 
-from .grammar import VALUE_KINDS, free_symbols, has, infinity, is_name, normal_form
 from .limits import Limit
 from .notation import LOOSE_UNITS
 from .same_values import nearly, real_value, same_value
+from .trees import VALUE_KINDS, free_symbols, has, infinity, is_name, normal_form
 from .values import CLOSE, CONTEXT, TINY, ZERO, Exact, NotRational, Numeric, divided
 
 _list = str.split  # of words
@@ -187,6 +187,7 @@ def _merged(pieces: list[tuple]) -> list[list]:
 
 
 def same_pieces(a: list[tuple], b: list[tuple]) -> bool | None:
+    """Whether two lists of pieces are one set."""
     try:
         a, b = _merged(a), _merged(b)
     except Unordered:
@@ -552,6 +553,7 @@ _ARTICLES = re.compile(r"^(?:(?:it|that|this|he|she|answer)\s+(?:is|was)\s+|(?:i
 
 
 def bare_words(text: str) -> str:
+    """The words of an answer in lower case, without markup, punctuation and leading articles."""
     text = re.sub(r"\\(?:text|mathrm|textbf|mathbf|textit|mbox|emph)\b|\\[ ,;!]", " ", text)
     text = re.sub(r"[^\w+/-]+", " ", unicodedata.normalize("NFKC", text).casefold()).strip()
     return _ARTICLES.sub("", text)
@@ -565,6 +567,7 @@ _TENS = dict(zip(_list("twenty thirty forty fifty sixty seventy eighty ninety"),
 
 
 def number_word(words: str) -> int | None:
+    """The number that one or two words spell, from zero to ninety-nine."""
     parts = words.replace("-", " ").split()
     if len(parts) == 1:
         return _ONES.index(parts[0]) if parts[0] in _ONES else _TENS.get(parts[0])

@@ -4,15 +4,16 @@ import decimal
 import random
 from decimal import Decimal
 
-from .grammar import VALUE_KINDS, free_symbols, has, infinity, normal_form
 from .limits import Limit
 from .sympy_process import ask_sympy
+from .trees import VALUE_KINDS, free_symbols, has, infinity, normal_form
 from .values import CLOSE, CONTEXT, TINY, Complex, Exact, Modular, NotRational, Numeric
 
 _PRIMES = (2**61 - 1, 2**89 - 1)
 
 
 def nearly(a: Complex, b: Complex) -> bool:
+    """Whether two numbers of 60 digits agree in the first 38."""
     size = max(abs(a[0]), abs(a[1]), abs(b[0]), abs(b[1]))
     return size < TINY or max(abs(a[0] - b[0]), abs(a[1] - b[1])) <= size * CLOSE
 
@@ -27,16 +28,13 @@ def same_value(a: tuple, b: tuple, sign_a: int = 1, sign_b: int = 1) -> bool | N
     if not {a[0], b[0]} <= VALUE_KINDS:
         return None
     symbols = sorted(free_symbols(a) | free_symbols(b))
-    exact, limits = [], 0
+    exact = []
     if not symbols:
         for node, sign in ((a, sign_a), (b, sign_b)):
             try:
                 exact.append(Exact({}, sign)(node))
-            except NotRational:
+            except (NotRational, Limit):
                 exact.append(None)
-            except Limit:
-                exact.append(None)
-                limits += 1
         if None not in exact:
             return exact[0] == exact[1]
     if normal_form(a) == normal_form(b) and sign_a == sign_b:

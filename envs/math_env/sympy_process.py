@@ -181,6 +181,7 @@ def _plain(node):
 
 
 def ask_sympy(a: tuple, b: tuple) -> bool | None:
+    """Whether two values are equal; None, with the reason in `open_question`, if SymPy cannot tell or is late."""
     question = json.dumps([_plain(a), _plain(b)])
     if question in _asked:
         said = _asked[question]

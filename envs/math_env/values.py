@@ -509,6 +509,7 @@ def _times(a: Complex, b: Complex) -> Complex:
 
 
 def divided(a: Complex, b: Complex) -> Complex:
+    """The quotient; raises NotRational for a division by zero."""
     if not b[0] and not b[1]:
         raise NotRational
     if not a[1] and not b[1]:
