@@ -23,8 +23,6 @@ import unicodedata
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from hashlib import sha256
-from itertools import compress
-from operator import eq, getitem
 from typing import NamedTuple
 
 BOX = {4: (2, 2), 6: (2, 3), 9: (3, 3), 16: (4, 4)}  # size: rows and columns of a box
@@ -65,7 +63,7 @@ def _shape(size: int) -> _Shape:
     return _Shape(of, units, tuple(2 * size + k * across + k for k in range(min(across, size // height))))
 
 
-def _used(cells: list[int], size: int) -> list[int] | None:
+def _used(cells: Sequence[int], size: int) -> list[int] | None:
     """Bit masks of the values in each unit, or None if one of them holds a value twice."""
     used = [0] * (3 * size)
     for i, value in enumerate(cells):
@@ -172,7 +170,7 @@ def solve(puzzle: str, size: int | None = None, at_most: int = 1, max_steps: int
     used, found = _used(cells, size), []
     if used is None:
         return []
-    if _search(cells, used, size, found, at_most, max_steps) < 0:
+    if _search(list(cells), used, size, found, at_most, max_steps) < 0:
         return None
     return [_text(cells, size) for cells in found]
 
@@ -180,7 +178,7 @@ def solve(puzzle: str, size: int | None = None, at_most: int = 1, max_steps: int
 def _text(cells: Sequence[int], size: int) -> str:
     """The board as text: a row a line, values separated by spaces, `_` for a blank."""
     if size < 10:
-        text = _gaps(size)
+        text = bytearray(_empty(size))
         text[::2] = bytes(cells).translate(_TO_DIGIT)
         return text.decode()
     return "\n".join(" ".join(str(v or "_") for v in cells[i : i + size]) for i in range(0, size * size, size))
@@ -189,8 +187,10 @@ def _text(cells: Sequence[int], size: int) -> str:
 _TO_DIGIT = b"_123456789".ljust(256, b"?")
 
 
-def _gaps(size: int) -> bytearray:
-    return bytearray(b"\n".join([b" ".join([b"_"] * size)] * size))
+@cache
+def _empty(size: int) -> bytes:
+    """The text of a board without values."""
+    return b"\n".join([b" ".join([b"_"] * size)] * size)
 
 
 # --- tasks -----------------------------------------------------------------------------------------------
@@ -321,9 +321,11 @@ def make_rows(
     rows, seen, misses = [], set(), 0
     while len(rows) < n:
         cells = _filled(size, split, rng)
+        solution = _text(cells, size)
         if _dug(cells, size, rng.randint(fewest, most), singles, rng) and (puzzle := _text(cells, size)) not in seen:
             seen.add(puzzle)
             rows.append(_row(puzzle, size, interactive))
+            assert score(solution, rows[-1]).reward == 1.0  # and so it is remembered for the answers to come
             misses = 0
         elif (misses := misses + 1) > 300:
             raise ValueError(
@@ -361,8 +363,9 @@ class SudokuEnv:
 
     def reset(self, *, prompt=None, task: str | None = None, **_) -> str | None:
         """Start the puzzle in `task`; without one, a small built-in puzzle."""
-        self._givens, self._size, interactive = _task(task or _SMALL)
-        self._cells = list(self._givens)
+        self._task = task or _SMALL
+        self._givens, self._size, interactive, _ = _task(self._task)
+        self._cells = self._givens
         self._fault = ""  # why the full grid is wrong
         self._done = False
         self._calls = 0
@@ -395,9 +398,9 @@ class SudokuEnv:
         for u, kind in zip(of[i], ("row", "column", "box")):
             if value and any(self._cells[j] == value and j != i for j in units[u]):
                 raise ValueError(f"{value} is already in that {kind}; choose another value")
-        self._cells[i] = value
+        self._cells = self._cells[:i] + bytes([value]) + self._cells[i + 1 :]
         if 0 not in self._cells:
-            self._done, self._fault = True, _fault(self._cells, self._givens, size)
+            self._done, self._fault = True, _fault(self._cells, self._task)
             return _text(self._cells, size) + "\nSolved."
         return _text(self._cells, size)
 
@@ -417,7 +420,7 @@ class SudokuEnv:
         if cells is None:
             raise ValueError(fault)
         self._done = True
-        self._cells, self._fault = cells, _fault(cells, self._givens, self._size)
+        self._cells, self._fault = cells, _fault(cells, self._task)
         return self._fault or "Solved."
 
     def get_reward(self) -> float | None:
@@ -447,38 +450,88 @@ ENV = SudokuEnv
 _SMALL = json.dumps({"puzzle": "1 _ 3 4\n3 4 1 _\n2 1 _ 3\n_ 3 2 1", "size": 4})
 
 
+class _Task(NamedTuple):
+    givens: bytes  # a value for each cell, 0 for a blank
+    size: int
+    interactive: bool  # whether the cells are to be placed one by one
+    held: int  # all ones in the bytes of the givens, as a number
+
+
 @lru_cache(maxsize=4096)  # a task is scored once for each completion in its group
-def _task(task: str) -> tuple[tuple[int, ...], int, bool]:
-    """Givens (0 for a blank), size, and whether the cells are to be placed one by one."""
+def _task(task: str) -> _Task:
     fields = json.loads(task)
     givens, size = _read_puzzle(fields["puzzle"], fields.get("size"))
-    return tuple(givens), size, bool(fields.get("interactive"))
+    return _Task(givens, size, bool(fields.get("interactive")), _number(givens.translate(_HELD)))
+
+
+_HELD = b"\0".ljust(256, b"\xff")  # byte table
+
+
+# A full grid is checked as one long number, a byte for each cell, the first cell lowest. Values turn into bits, shifts
+# unite the bits of each unit in its first cell, and a unit that lacks a bit there holds another value twice.
+
+
+class _Check(NamedTuple):
+    values: bytes
+    bits: list[bytes]  # byte tables: each value to a bit of its own; two tables where there are more than 8 values
+    unions: list[tuple[list[int], int]]  # for rows, columns and boxes: the shifts, and all bits in the first cells
 
 
 @cache
-def _marks(size: int) -> tuple[tuple[int, ...], ...]:
-    """For each cell and value 0 to `size`, one bit for each unit that would hold it."""
-    bits = [[1 << u * size + value for value in range(size)] for u in range(3 * size)]
-    return tuple((0, *(bits[r][v] | bits[c][v] | bits[b][v] for v in range(size))) for r, c, b in _shape(size).of)
+def _check(size: int) -> _Check:
+    (height, width), units, unions = BOX[size], _shape(size).units, []
+    bits = [bytes(1 << v - low if low <= v <= min(size, low + 7) else 0 for v in range(256))
+            for low in range(1, size + 1, 8)]  # fmt: skip
+    row, column, box = _shifts(size, 8), _shifts(size, 8 * size), _shifts(width, 8) + _shifts(height, 8 * size)
+    for kind, shifts in enumerate((row, column, box)):
+        first = {unit[0] for unit in units[kind * size : (kind + 1) * size]}
+        full = [max(table) * 2 - 1 for table in bits]
+        unions.append((shifts, _number(bytes(ones * (i in first) for ones in full for i in range(size * size)))))
+    return _Check(bytes(range(1, size + 1)), bits, unions)
 
 
-def _fault(cells: list[int], givens: tuple[int, ...], size: int) -> str:
+def _shifts(n: int, apart: int) -> list[int]:
+    """Shifts that unite `n` bytes, each `apart` bits from the next, in the first: 4 for 9 bytes."""
+    shifts, done = [], 1
+    while done < n:
+        more = min(done, n - done)
+        shifts.append(more * apart)
+        done += more
+    return shifts
+
+
+def _number(cells: bytes) -> int:
+    return int.from_bytes(cells, "little")
+
+
+def _first(number: int) -> int:
+    """The first byte that is not zero."""
+    return ((number & -number).bit_length() - 1) // 8
+
+
+def _fault(cells: bytes, task: str) -> str:
     """The first fault of a full grid, or an empty string."""
-    kept = all(map(eq, compress(cells, givens), filter(None, givens)))
-    if kept and min(cells) > 0 and max(cells) <= size:
-        # As many powers of two as the sum has ones: it has them all only if no two are the same, so none carries.
-        if sum(map(getitem, _marks(size), cells)).bit_count() == 3 * size * size:
-            return ""
-        for u, unit in enumerate(_shape(size).units):
-            values = [cells[i] for i in unit]
-            if len(set(values)) < size:
-                twice = next(value for value in values if values.count(value) > 1)
-                return f"wrong cell: {('row', 'column', 'box')[u // size]} {u % size + 1} holds {twice} twice"
-    for i, (value, given) in enumerate(zip(cells, givens)):
-        if not 1 <= value <= size:
-            return f"wrong cell: row {i // size + 1}, column {i % size + 1} is {value}, not between 1 and {size}"
-        if given and value != given:
-            return f"wrong given: row {i // size + 1}, column {i % size + 1} is {given} in the puzzle, not {value}"
+    givens, size, _, held = _task(task)
+    check, area = _check(size), size * size
+    changed = (_number(cells) ^ _number(givens)) & held
+    strays = cells.translate(None, check.values)
+    if changed or strays:
+        i = min([cells.index(value) for value in strays] + [_first(changed)] * (changed > 0))
+        place = f"row {i // size + 1}, column {i % size + 1} is"
+        if cells[i] in check.values:
+            return f"wrong given: {place} {givens[i]} in the puzzle, not {cells[i]}"
+        return f"wrong cell: {place} {cells[i] if cells[i] < 100 else 'over 99'}, not between 1 and {size}"
+    number = _number(b"".join([cells.translate(table) for table in check.bits]))
+    for kind, (shifts, full) in enumerate(check.unions):
+        united = number
+        for shift in shifts:
+            united |= united >> shift
+        if lacking := full & ~united:
+            u = _shape(size).of[_first(lacking | lacking >> 8 * area) % area][kind]
+            values = [cells[i] for i in _shape(size).units[u]]
+            for value in values:
+                if values.count(value) > 1:
+                    return f"wrong cell: {('row', 'column', 'box')[kind]} {u % size + 1} holds {value} twice"
     return ""
 
 
@@ -510,21 +563,23 @@ def parse(text: str, row: dict) -> list[tuple[str, dict]]:
     """The tool calls that a text stands for: tagged calls as they are written, else one `submit` of its grid."""
     if "<tool_call>" in text and (calls := _tagged_calls(text)):
         return calls
-    size = _task(row["task"])[1]
+    size = _task(row["task"]).size
     cells, _ = _read_answer(text, size)
     return [] if cells is None else [("submit", {"grid": _text(cells, size)})]
 
 
 def score(completion: str | list[dict] | None, row: dict) -> Verdict:
     """Grade a completion: text, or chat messages. Their tool calls are replayed; the text counts if there are none."""
-    calls, text = _calls_and_text(completion)
-    if calls or len(text) > 2000:
-        return _replay(tuple(calls), text, row.get("task"))
-    reward, reason, metrics = _remembered((), text, row.get("task"))
+    task, calls = row.get("task"), []
+    if not isinstance(completion, str):
+        calls, completion = _calls_and_text(completion)
+    if calls or len(completion) > 2000:
+        return _replay(completion, task, calls)
+    reward, reason, metrics = _remembered(completion, task)
     return Verdict(reward, reason, metrics.copy())
 
 
-def _replay(calls: tuple, text: str, task: str | None) -> Verdict:
+def _replay(text: str, task: str | None, calls: Sequence[tuple[str, dict]] = ()) -> Verdict:
     env = SudokuEnv()
     env.reset(prompt=True, task=task)
     calls = calls or parse(text, {"task": task or _SMALL})
@@ -560,10 +615,8 @@ def reward(completions: list, task: list[str], **_) -> list[float | None]:
 
 def _calls_and_text(completion) -> tuple[list[tuple[str, dict]], str]:
     """The tool calls in chat messages, and the text of the last assistant message."""
-    if not isinstance(completion, list | tuple):
-        return [], completion if isinstance(completion, str) else ""
     calls, text = [], ""
-    for message in completion:
+    for message in completion if isinstance(completion, list | tuple) else []:
         if not isinstance(message, dict) or message.get("role", "assistant") != "assistant":
             continue
         content = message.get("content") or ""
@@ -688,7 +741,7 @@ def _value(token: str) -> int:
         return 0
     if "A" <= token <= "G":
         return ord(token) - 55
-    return int(token[:4]) if token.isascii() and token.isdigit() else 0
+    return min(int(token[:4]), 100) if token.isascii() and token.isdigit() else 0  # a cell is a byte
 
 
 def _row_of(line: str, size: int) -> tuple[list[int] | None, str]:
@@ -824,12 +877,12 @@ def _grids(block: tuple, size: int) -> tuple[list[list[list[int]]], str]:
     return parts, ""
 
 
-def _plain(text: str, size: int) -> list[int] | None:
+def _plain(text: str, size: int) -> bytes | None:
     """The plain form: a row a line, values separated by spaces."""
     rows = [line.split() for line in text.strip().split("\n")]
     if len(rows) == size and all(len(row) == size for row in rows):
         try:
-            return [0 if v in _BLANKS else _CODES[v] for row in rows for v in row]
+            return bytes(0 if v in _BLANKS else _CODES[v] for row in rows for v in row)
         except KeyError:
             return None
     return None
@@ -840,42 +893,45 @@ _CODES = {str(v): v for v in range(1, 17)}
 
 @cache
 def _usual(size: int) -> re.Pattern:
-    """One grid with spaces, commas or bars, perhaps lines around it in which nothing could be taken for a cell."""
-    other = r"[^0-9<\[({\\]*"
-    row = rf"[1-9](?:[ \t]*(?:[|,][ \t]*)?[1-9]){{{size - 1}}}[ \t|]*"
-    rows = rf"{row}(?:\n(?:[-+|=: \t]*\n)*[ \t|]*{row}){{{size - 1}}}"
-    return re.compile(rf"(?:{other}\n)?[ \t|]*{rows}(?:\n{other})?")
+    """One grid with spaces, commas or bars, perhaps lines around it in which nothing could be taken for a cell.
+    Every value is a 1 here."""
+    signs = r"[^A-Za-z\n]*(?:[_.*x?X]|[A-Pa-p][\"']?\s*[:.)|])|[^\n]*[_.*x?X|,;][^A-Za-z\n]*[_.*x?X|,;]"
+    other = rf"(?!{signs})[^0-9<\[({{\\&\n]*"
+    row = rf"1(?:[ \t]*+(?:[|,][ \t]*+)?+1){{{size - 1}}}[ \t|]*+"
+    rows = rf"{row}(?:\n(?:[-+|=: \t]*\n)*[ \t|]*+{row}){{{size - 1}}}"
+    return re.compile(rf"(?:{other}\n)*[ \t|]*{rows}(?:\n{other})*".encode())
 
 
-_MAYBE_CELLS = re.compile(r"^[ \t|]*(?:[_.*x?X]|[A-Pa-p][\"']?\s*[:.)|])", re.M)
+@lru_cache(maxsize=1024)  # a policy writes in the same form again and again
+def _is_usual(form: bytes, size: int) -> bool:
+    return bool(_usual(size).fullmatch(form))
+
+
+_ALIKE = bytes(49 if 48 < i < 58 else i for i in range(256))  # byte table: the digits 1 to 9 to 1
 _NO_DIGITS = bytes(set(range(256)) - set(b"123456789"))
-_TO_VALUES = bytes(i - 48 if 48 < i < 58 else 0 for i in range(256))
+_NO_CELL = 255
+_TO_VALUES = bytes(i - 48 if 48 < i < 58 else 0 if i == 95 else _NO_CELL for i in range(256))  # "_" is 95
 
 
-def _exact(text: str, size: int) -> list[int] | None:
+def _exact(text: str, size: int) -> bytes | None:
     """The cells of a grid that is written as we write it, `_` for a blank."""
     if size > 9 or len(text) != 2 * size * size - 1 or not text.isascii():
         return None
-    raw = text.encode()
-    signs = raw[::2]
-    if raw[1::2] != _gaps(size)[1::2] or signs.translate(None, b"123456789_"):
-        return None
-    return list(signs.translate(_TO_VALUES))
+    signs = text.encode()
+    cells = signs[::2].translate(_TO_VALUES)
+    return None if signs[1::2] != _empty(size)[1::2] or _NO_CELL in cells else cells
 
 
-def _quick(text: str, size: int) -> list[int] | None:
+def _quick(text: str, size: int) -> bytes | None:
     """The cells of a full grid in one of the usual forms, where the longer way could only say the same."""
     if size > 9:
         cells = _plain(text, size)
         return None if cells is None or 0 in cells else cells
-    if cells := _exact(text, size):
-        return None if 0 in cells else cells
-    if not text.isascii() or not _usual(size).fullmatch(text) or _MAYBE_CELLS.search(text):
-        return None
-    return list(text.encode().translate(_TO_VALUES, _NO_DIGITS))
+    signs = text.encode() if text.isascii() else b""
+    return signs.translate(_TO_VALUES, _NO_DIGITS) if _is_usual(signs.translate(_ALIKE), size) else None
 
 
-def _read_answer(text: str, size: int) -> tuple[list[int] | None, str]:
+def _read_answer(text: str, size: int) -> tuple[bytes | None, str]:
     """The grid that a completion offers, or None and why there is none. The last complete grid counts."""
     cells = _quick(text, size) if len(text) < 2000 else None
     if cells:
@@ -895,7 +951,7 @@ def _read_answer(text: str, size: int) -> tuple[list[int] | None, str]:
         if problem and len(block[0]) > 1:
             fault = problem
         for grid in grids:
-            cells = [value for row in grid for value in row]
+            cells = bytes(value for row in grid for value in row)
             if 0 in cells:
                 r, c = divmod(cells.index(0), size)
                 fault = f"incomplete: row {r + 1}, column {c + 1} is blank"
@@ -904,14 +960,14 @@ def _read_answer(text: str, size: int) -> tuple[list[int] | None, str]:
                 between = ""
     if not offered:
         return None, fault
-    different = {tuple(cells) for cells, _ in offered}
+    different = {cells for cells, _ in offered}
     corrected = any(not _LISTING.fullmatch(word.lower()) for word in _WORD.findall(offered[-1][1]))
     if len(different) > 3 or (len(offered) > 1 and not corrected):
         return None, f"several answers: {len(different)} different grids offered; give one"
     return offered[-1][0], ""
 
 
-def _read_puzzle(text: str, size: int | None = None) -> tuple[list[int], int]:
+def _read_puzzle(text: str, size: int | None = None) -> tuple[bytes, int]:
     """Cells (0 for a blank) and size of a puzzle. Raises ValueError if it is none."""
     if not isinstance(text, str):
         raise ValueError(f"a puzzle must be text, got {text!r:.40}")
@@ -921,7 +977,7 @@ def _read_puzzle(text: str, size: int | None = None) -> tuple[list[int], int]:
         cells = _exact(text, n) or _plain(text, n)
         if cells is None:
             grids = [g for block in _blocks(text, n) for g in _grids(block, n)[0]]
-            cells = [value for row in grids[0] for value in row] if len(grids) == 1 else None
+            cells = bytes(value for row in grids[0] for value in row) if len(grids) == 1 else None
         if cells is not None and max(cells) <= n:
             return cells, n
     raise ValueError(f"not a puzzle of {size or '4, 6, 9 or 16'} rows: {text!r:.200}")

@@ -630,7 +630,16 @@ def test_long_text_is_scored_in_bounded_time(size):
     assert not slow, slow
 
 
-def test_quick_reading_agrees_with_the_long_way(monkeypatch):
+def slowly(text: str, size: int) -> bytes | None:
+    """The grid in a text, read without the quick way."""
+    quick_way, sudoku_env._quick = sudoku_env._quick, lambda text, size: None
+    try:
+        return sudoku_env._read_answer(text, size)[0]
+    finally:
+        sudoku_env._quick = quick_way
+
+
+def test_quick_reading_agrees_with_the_long_way():
     around = (
         "",
         "Here:\n",
@@ -646,15 +655,106 @@ def test_quick_reading_agrees_with_the_long_way(monkeypatch):
         "\n?",
         "\n-",
     )
-    texts = []
+    quickly = 0
     for size, form, (before, after) in itertools.product((4, 9), forms_for(4), itertools.product(around, repeat=2)):
         puzzle, solution = BANK[size][1]
-        texts.append((size, before + render(size, puzzle, solution, form) + after))
-    quickly = [(size, text, cells) for size, text in texts if (cells := sudoku_env._quick(text, size))]
-    monkeypatch.setattr(sudoku_env, "_quick", lambda text, size: None)
-    assert len(quickly) > 500
-    for size, text, cells in quickly:
-        assert sudoku_env._read_answer(text, size)[0] == cells, text
+        text = before + render(size, puzzle, solution, form) + after
+        if cells := sudoku_env._quick(text, size):
+            quickly += 1
+            assert slowly(text, size) == cells, text
+    assert quickly > 500
+
+
+@settings(quick, max_examples=1500)
+@given(st.data())
+def test_quick_reading_agrees_with_the_long_way_on_damaged_answers(data):
+    size = data.draw(st.sampled_from((4, 6, 9, 16)))
+    puzzle, solution = data.draw(st.sampled_from(BANK[size]))
+    form = data.draw(st.sampled_from(("spaces", "comma space", "spaced pipes", "outer pipes", "boxes", "blank lines")))
+    wrap = data.draw(st.sampled_from(("{}", "Here it is:\n```\n{}\n```", "{}\n\nDone.")))
+    text = wrap.format(render(size, puzzle, solution, form))
+    for _ in range(data.draw(st.integers(1, 3))):
+        at, gone = data.draw(st.integers(0, len(text))), data.draw(st.integers(0, 1))
+        text = text[:at] + data.draw(st.sampled_from(["", *"1239 0_.|,-\n*xA:=[(<`&;/'\"é"])) + text[at + gone :]
+    cells = sudoku_env._quick(text, size)
+    assert cells is None or slowly(text, size) == cells, text
+
+
+def first_fault(cells: list[int], givens: list[int], size: int) -> str:
+    """Written apart from the verifier, from the rules."""
+    for i, value in enumerate(cells):
+        at = f"row {i // size + 1}, column {i % size + 1}"
+        if not 1 <= value <= size:
+            return f"wrong cell: {at} is {value}, not between 1 and {size}"
+        if givens[i] not in (0, value):
+            return f"wrong given: {at} is {givens[i]} in the puzzle, not {value}"
+    height, width = BOX[size]
+    grid = [cells[i : i + size] for i in range(0, size * size, size)]
+    boxes = [[grid[r + i][c + j] for i in range(height) for j in range(width)]
+             for r in range(0, size, height) for c in range(0, size, width)]  # fmt: skip
+    for name, units in (("row", grid), ("column", [list(line) for line in zip(*grid)]), ("box", boxes)):
+        for number, unit in enumerate(units):
+            for value in unit:
+                if unit.count(value) > 1:
+                    return f"wrong cell: {name} {number + 1} holds {value} twice"
+    return ""
+
+
+@settings(quick, max_examples=2000)
+@given(st.data())
+def test_first_fault_agrees_with_the_rules(data):
+    size = data.draw(st.sampled_from(list(BOX)))
+    puzzle, solution = data.draw(st.sampled_from(BANK[size]))
+    givens, cells = [list(itertools.chain(*grid)) for grid in (puzzle, solution)]
+    if data.draw(st.booleans()):  # none given, so that only the rules count
+        givens = [0] * size * size
+    index, values = st.integers(0, size * size - 1), st.integers(1, size + data.draw(st.sampled_from((0, 0, 2))))
+    for _ in range(data.draw(st.integers(0, 3))):
+        i, j = data.draw(index), data.draw(index)
+        how = data.draw(st.sampled_from(("swap cells", "copy a cell", "set a cell", "swap rows", "swap columns")))
+        if how == "swap cells":
+            cells[i], cells[j] = cells[j], cells[i]
+        elif how == "copy a cell":
+            cells[i] = cells[j]
+        elif how == "set a cell":
+            cells[i] = data.draw(values)
+        elif how == "swap rows":
+            a, b = i // size * size, j // size * size
+            cells[a : a + size], cells[b : b + size] = cells[b : b + size], cells[a : a + size]
+        else:
+            a, b = i % size, j % size
+            cells[a::size], cells[b::size] = cells[b::size], cells[a::size]
+    task = json.dumps({"puzzle": text_of([givens[k : k + size] for k in range(0, size * size, size)]), "size": size})
+    expected = first_fault(cells, givens, size)
+    assert sudoku_env._fault(bytes(cells), task) == expected
+    verdict = score(" ".join(map(str, cells)) if size > 9 else text_of(
+        [cells[k : k + size] for k in range(0, size * size, size)]), {"task": task})  # fmt: skip
+    assert verdict.reward == float(not expected)
+
+
+def test_what_is_remembered_changes_no_verdict():
+    for size, pairs in BANK.items():
+        puzzle, solution = pairs[0]
+        row, wrong = row_of(text_of(puzzle), size), [line[:] for line in solution]
+        wrong[-1][-1] = wrong[-1][0]
+        texts = [text_of(solution), text_of(wrong), "I give up.", f"So:\n```\n{text_of(solution)}\n```"]
+        first = [score(text, row) for text in texts]
+        for verdict in first:
+            verdict.metrics["calls"] = 99.0  # a caller's own business
+        again = [score(text, row) for text in texts]
+        sudoku_env._remembered.cache_clear()
+        sudoku_env._task.cache_clear()
+        assert again == [score(text, row) for text in texts]
+        assert [verdict.reward for verdict in again] == [1.0, 0.0, 0.0, 1.0]
+
+
+def test_a_value_too_large_for_a_cell_is_named():
+    puzzle, solution = BANK[16][0]
+    wrong = [line[:] for line in solution]
+    for value, said in ((17, "is 17,"), (99, "is 99,"), (256, "is over 99,"), (10**30, "is over 99,")):
+        wrong[2][3] = value
+        verdict = score(text_of(wrong), row_of(text_of(puzzle), 16))
+        assert verdict.reason == f"wrong cell: row 3, column 4 {said} not between 1 and 16"
 
 
 # --- reasons ---------------------------------------------------------------------------------------------

@@ -2,9 +2,11 @@
 
     python tests/bench/sudoku.py --n 100 --seed 0
 
-Needs only envs/. Both sides get the same number of blanks: reasoning-gym's own defaults. Each sample of ours is timed
-next to one of theirs, so that a busy machine slows both. Each answer is scored twice: a policy's group of samples
-repeats itself, and ours remembers the verdict.
+Needs only envs/. Both sides get the same number of blanks: reasoning-gym's own defaults. Puzzles are made first and
+scored afterwards, as in training. Each sample of ours is timed next to one of theirs, so that a busy machine slows
+both. Each answer is scored twice, since a policy's group of samples repeats itself. `make_rows` scores each row's own
+solution, and ours remembers verdicts, as theirs keeps the solution in the entry. "From a file" is without anything
+remembered: the first right answer to a row that another process made.
 """
 
 import argparse
@@ -48,43 +50,53 @@ def spread(grid: str) -> list[str]:
 
 
 def compare(label: str, size: int, name: str, blanks: tuple[int, int], n: int, seed: int) -> list[tuple]:
-    """Rows (what, our milliseconds, theirs or None) for one size."""
+    """Rows (what, our milliseconds, theirs) for one size; theirs are empty without the library."""
     other = theirs(name, n, seed)
     if other is not None:
         blanks = other.config.min_empty, other.config.max_empty
     if size == 4:
         blanks = blanks[0], min(blanks[1], 11)  # 12 blanks leave one 4x4 solution too rarely to ask for
-    make: list[list[float]] = [[], []]
-    score: dict[str, list[list[float]]] = {f"{form}{when}": [[], []] for form in FORMS for when in ("", ", again")}
-    sudoku_env.make_rows(1, size=size, blanks=blanks)  # tables that are built once
-    for i in range(n):
-        spent, (row,) = timed(lambda i=i: sudoku_env.make_rows(1, seed=seed + i, size=size, blanks=blanks))
-        make[0].append(spent)
+    result: dict[str, list[list[float]]] = {}
+
+    def keep(what: str, side: int, work):
+        spent, value = timed(work)
+        result.setdefault(what, [[], []])[side].append(spent)
+        return value
+
+    def score(what: str, at: int, i: int, wanted: bool) -> None:
+        text, row = ours[i][at], rows[i]
+        verdict = keep(what, 0, lambda: sudoku_env.score(text, row))
+        assert verdict.reward == float(wanted), text
         if other is not None:
-            spent, entry = timed(lambda i=i: other[i])
-            make[1].append(spent)
-            for form, text in zip(FORMS, spread(entry["answer"])):
-                for when in ("", ", again"):
-                    spent, _ = timed(lambda t=text, e=entry: other.score_answer(t, e))
-                    score[form + when][1].append(spent)
-        for form, text in zip(FORMS, spread(sudoku_env.answer(row))):
-            for when in ("", ", again"):
-                spent, verdict = timed(lambda t=text, r=row: sudoku_env.score(t, r))
-                assert verdict.reward == float(form != FORMS[-1]), (form, text)
-                score[form + when][0].append(spent)
-    blank = f"{blanks[0]} to {blanks[1]} blanks"
-    both = [[t for times in score.values() for t in times[side]] for side in (0, 1)]
-    score["all of these"] = both
-    return [(f"make {label}, {blank}", *make), *((f"score {label}, {form}", *times) for form, times in score.items())]
+            text, entry = others[i][at], entries[i]
+            keep(what, 1, lambda: other.score_answer(text, entry))
+
+    sudoku_env.make_rows(1, size=size, blanks=blanks)  # tables that are built once
+    rows, entries = [], []
+    for i in range(n):
+        what = f"make {label}, {blanks[0]} to {blanks[1]} blanks"
+        rows += keep(what, 0, lambda i=i: sudoku_env.make_rows(1, seed=seed + i, size=size, blanks=blanks))
+        if other is not None:
+            entries.append(keep(what, 1, lambda i=i: other[i]))
+    ours = [spread(sudoku_env.answer(row)) for row in rows]
+    others = [spread(entry["answer"]) for entry in entries]
+    for at, form in enumerate(FORMS):
+        for when in ("", ", again"):
+            for i in range(n):
+                score(f"score {label}, {form}{when}", at, i, form != FORMS[-1])
+    both = [[t for what, times in result.items() if what.startswith("score") for t in times[side]] for side in (0, 1)]
+    for memory in (sudoku_env._task, sudoku_env._is_usual, sudoku_env._remembered):
+        memory.cache_clear()
+    for i in range(n):
+        score(f"score {label}, plain, from a file", 0, i, True)
+    result[f"score {label}, all but the last"] = both
+    return [(what, *times) for what, times in result.items()]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--n", type=int, default=100, help="puzzles of each size")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--repeat", type=int, default=5, help="scorings of each answer; nothing is remembered between them"
-    )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of the table")
     args = parser.parse_args()
     try:

@@ -21,6 +21,7 @@ from time import perf_counter
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from envs import math_env
+from envs.math_env import environment, judging
 
 PAIRS = Path(__file__).resolve().parents[3] / "shared" / "data" / "math" / "pairs_dev.jsonl"
 
@@ -48,7 +49,7 @@ def ours(gold: str, response: str) -> float | None:
 
 def forget() -> None:
     """Empty what the verifier remembers."""
-    for cached in (math_env._decided, math_env._gold, math_env._task):
+    for cached in (environment._decided, environment._task, judging._gold):
         cached.cache_clear()
 
 
