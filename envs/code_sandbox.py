@@ -861,6 +861,14 @@ def _readable() -> list[str]:
     return sorted(folder for folder in folders if not inside(folder))
 
 
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+
+
+def _files() -> list[str]:
+    """Files that programs need, outside those folders."""
+    return [path for path in ("/etc/ld.so.cache", os.path.join(sys.prefix, "pyvenv.cfg")) if os.path.isfile(path)]
+
+
 class _Box(NamedTuple):
     pid: int
     lease: socket.socket
@@ -1057,7 +1065,7 @@ def _become(uid: int, capability: int | None = None) -> None:
 
 
 def _keep_only(capability: int | None) -> None:
-    bits = 0 if capability is None else 1 << capability
+    bits = 0 if capability is None else 1 << capability  # effective, permitted, inheritable
     _c("capset", struct.pack("Ii", 0x20080522, 0), struct.pack("6I", bits, bits, bits, 0, 0, 0))
 
 
@@ -1096,8 +1104,7 @@ class _Namespaces:
         )
         links = {path: os.readlink(path) for path in ("/bin", "/lib", "/lib64") if os.path.islink(path)}
         opened = {folder: os.open(folder, os.O_PATH) for folder in folders if folder not in links}
-        files = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/etc/ld.so.cache")
-        opened |= {file: os.open(file, os.O_PATH) for file in files if os.path.exists(file)}
+        opened |= {file: os.open(file, os.O_PATH) for file in (*_DEVICES, *_files())}
         _c("mount", b"none", root.encode(), b"tmpfs", _MS_NOSUID | _MS_NODEV, b"size=1m,mode=755")
         for path, descriptor in opened.items():
             self._bind(descriptor, root + path, os.path.isdir(path))
@@ -1232,8 +1239,9 @@ class _Users:
         if not pid:
             code = 1
             try:
+                folders = _readable()
                 _become(self._uids.spare)
-                for folder in _readable():
+                for folder in folders:
                     os.listdir(folder)
                 code = 0
             finally:
@@ -1260,6 +1268,7 @@ class _Users:
         os.setsid()
         folder = self._folders[slot]
         os.environ.update(HOME=folder, TMPDIR=folder)
+        tempfile.tempdir = None
         os.chdir(folder)
         uid = os.getuid()
         _limits(address_space, MAX_TASKS if self._uids else MAX_TASKS + _tasks_of(self.proc, uid))
@@ -1417,13 +1426,11 @@ def _landlock_rules(abi: int, readable: list[str], folder: str) -> int:
     size = 8 if abi < 4 else 16 if abi < 6 else 24
     rules = _syscall("landlock_create_ruleset", struct.pack("3Q", everything, network, scopes)[:size], size, 0)
     allowed = dict.fromkeys(readable, execute | read | read_folder) | {folder: everything}
-    allowed |= {"/etc/ld.so.cache": read, "/dev/null": read | write, "/dev/zero": read, "/dev/full": read | write}
-    allowed |= {"/dev/random": read, "/dev/urandom": read}
+    allowed |= dict.fromkeys(_files(), read) | dict.fromkeys(_DEVICES, read | write)
     for path, rights in allowed.items():
-        if os.path.exists(path):
-            descriptor = os.open(path, os.O_PATH)
-            _syscall("landlock_add_rule", rules, 1, struct.pack("=Qi", rights, descriptor), 0)
-            os.close(descriptor)
+        descriptor = os.open(path, os.O_PATH)
+        _syscall("landlock_add_rule", rules, 1, struct.pack("=Qi", rights, descriptor), 0)
+        os.close(descriptor)
     return rules
 
 
