@@ -27,29 +27,24 @@ limits on memory, processes, files and output, an empty environment, no descript
 It does not guard against faults of the kernel or leaks through timing.
 """
 
-import array
-import ast
 import atexit
-import base64
+import binascii
+import contextlib
 import ctypes
 import errno
 import gc
 import json
 import linecache
 import os
-import platform
 import random
 import re
 import resource
 import select
-import shutil
 import signal
 import socket
 import stat
 import struct
-import subprocess
 import sys
-import tempfile
 import threading
 import time
 import traceback
@@ -295,6 +290,8 @@ def _arguments(call: str) -> bytes:
 
 
 def _large_arguments(call: str) -> bytes:
+    import ast  # here and below: what the server does without is imported late, since it makes every fork dearer
+
     try:
         value = _number_lists(call) or ast.literal_eval(call.strip())
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
@@ -320,16 +317,28 @@ def _number_lists(text: str) -> list | None:
     return None
 
 
+# Loads this file as a module, so that its compiled form is used, and begins at `_serve`.
+_EXECUTED = """
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("code_sandbox", sys.argv[1])
+module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+module._serve(int(sys.argv[2]), module.json.loads(sys.argv[3]))
+"""
+
+
 class _Server:
     """The caller's handle on one fork server."""
 
     def __init__(self, level: str, memory_mb: int, slots: int, numpy: bool):
         self._control, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         settings = {"level": level, "memory_mb": memory_mb, "slots": slots, "numpy": numpy, "caller": os.getpid()}
-        command = [sys.executable, "-I", os.path.abspath(__file__), "--serve", str(far.fileno()), json.dumps(settings)]
+        import subprocess
+
+        command = [sys.executable, "-I", "-c", _EXECUTED, os.path.abspath(__file__), str(far.fileno())]
         try:
             self._process = subprocess.Popen(
-                command,
+                [*command, json.dumps(settings)],
                 pass_fds=[far.fileno()],
                 env=_environment(),
                 cwd="/",
@@ -356,8 +365,8 @@ class _Server:
     def send(self, kind: str, descriptors: list[int]) -> None:
         """Ask for a box that holds these descriptors."""
         try:
-            ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
-            self._control.sendmsg([kind.encode()], ancillary)
+            numbers = struct.pack(f"{len(descriptors)}i", *descriptors)
+            self._control.sendmsg([kind.encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, numbers)])
         except OSError:
             pass  # the check sees that its lease ends
 
@@ -372,18 +381,16 @@ def _environment() -> dict[str, str]:
     return {"PATH": path, "HOME": "/tmp", "TMPDIR": "/tmp", "LC_ALL": "C.UTF-8", **threads}
 
 
-def _stop(control: socket.socket, process: subprocess.Popen, owner: int) -> None:
+def _stop(control: socket.socket, process, owner: int) -> None:
     """End the server: it leaves, with all boxes, when its control socket ends."""
     if os.getpid() != owner:
         return
-    try:
+    with contextlib.suppress(OSError):
         control.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        pass
     control.close()
     try:
         process.wait(10)
-    except subprocess.TimeoutExpired:
+    except Exception:  # TimeoutExpired, whose module may be gone when the interpreter ends
         process.kill()
         process.wait()
 
@@ -527,10 +534,8 @@ class _Check:
                 pass
 
     def _drop(self, descriptor: int) -> None:
-        try:
+        with contextlib.suppress(KeyError):
             self._poll.unregister(descriptor)
-        except KeyError:
-            pass
 
     def __exit__(self, *_) -> None:
         self.close()
@@ -548,13 +553,11 @@ class _Check:
                 os.close(self._pipes.popitem()[0])
 
     def _end(self) -> None:
-        try:
+        with contextlib.suppress(OSError):
             self._lease.shutdown(socket.SHUT_WR)
             self._lease.settimeout(10)
             while data := self._lease.recv(4096):
                 self._leased += data
-        except OSError:
-            pass
         try:
             self.report = json.loads(self._leased or "{}")
         except ValueError:
@@ -713,7 +716,7 @@ def _tag(value, room: list[int], depth: int):
     if kind in _DICTS:
         return {"d": _tag([list(pair) for pair in dict.items(value)], room, depth)}
     if kind is bytes:
-        return {"b": base64.b64encode(value).decode()}
+        return {"b": binascii.b2a_base64(value, newline=False).decode()}
     if kind is complex:
         return {"c": [value.real, value.imag]}
     numpy = sys.modules.get("numpy")
@@ -741,7 +744,7 @@ def _untag(pairs: list[tuple[str, object]]) -> object:
     if tag == "i":
         return int(body, 16)
     if tag == "b":
-        return base64.b64decode(body, validate=True)
+        return binascii.a2b_base64(body)
     if type(body) is not list:
         raise ValueError("not a value")
     if tag == "t":
@@ -777,7 +780,7 @@ def _c(name: str, *arguments):
 
 
 def _syscall(name: str, *arguments):
-    return _c("syscall", _OTHER_CALLS[name][platform.machine()], *arguments)
+    return _c("syscall", _OTHER_CALLS[name][os.uname().machine], *arguments)
 
 
 _OTHER_CALLS = {
@@ -826,15 +829,10 @@ def _serve(control: int, settings: dict) -> None:
 
 def _preload(numpy: bool) -> None:
     """What most programs import, so that a box need not; more would make every fork dearer."""
-    for (
-        name
-    ) in "bisect calendar cmath copy dataclasses datetime decimal fractions functools heapq itertools math".split():
-        __import__(name)
-    for name in "operator queue statistics string typing".split() + ["numpy"] * numpy:
-        try:
+    names = "bisect cmath collections copy datetime decimal fractions functools heapq itertools math operator string typing"
+    for name in names.split() + ["numpy"] * numpy:
+        with contextlib.suppress(ImportError):
             __import__(name)
-        except ImportError:
-            pass
     sys.dont_write_bytecode = True
     sys.path[:] = [folder for folder in sys.path if _is_ours(folder)]
     gc.collect()
@@ -909,17 +907,15 @@ class _Boxes:
         kind, ancillary, _, _ = self._line.recvmsg(64, socket.CMSG_SPACE(4 * 4), socket.MSG_CMSG_CLOEXEC)
         if not kind:
             return False
-        descriptors = array.array("i")
-        for _, _, data in ancillary:
-            descriptors.frombytes(data)
-        lease = socket.socket(fileno=descriptors[0])
+        lease, *descriptors = [number for _, _, data in ancillary for (number,) in struct.iter_unpack("i", data)]
+        lease = socket.socket(fileno=lease)
         try:
-            self._make(lease, descriptors[1:])
+            self._make(lease, descriptors)
         except (OSError, IndexError) as error:
             lease.send(json.dumps({"failed": f"could not make a box: {error}"}).encode())
             lease.close()
         finally:
-            for descriptor in descriptors[1:]:
+            for descriptor in descriptors:
                 os.close(descriptor)
         return True
 
@@ -950,10 +946,8 @@ class _Boxes:
         if self._place.clear(box.slot):
             self._free.append(box.slot)
         report = {"code": code, "cpu_s": usage.ru_utime + usage.ru_stime, "over": self._over.pop(box.pid, None)}
-        try:
+        with contextlib.suppress(OSError):
             box.lease.send(json.dumps(report).encode(), socket.MSG_NOSIGNAL | socket.MSG_DONTWAIT)
-        except OSError:
-            pass
         box.lease.close()
 
     def _watch(self) -> None:
@@ -981,6 +975,11 @@ def _status(proc: int, pid: int | str) -> dict:
     return {**sizes, "Uid": int(found["Uid"].split()[0]), "NSpid": [int(n) for n in found["NSpid"].split()]}
 
 
+def _under(folder: int):
+    """An opener of files below an open folder."""
+    return lambda path, flags: os.open(path, flags, dir_fd=folder)
+
+
 def _descendants(proc: int, pid: int | str) -> list[int]:
     """Process numbers as /proc has them, parents before children."""
     found = []
@@ -990,14 +989,8 @@ def _descendants(proc: int, pid: int | str) -> list[int]:
         return found
     try:
         for task in os.listdir(tasks):
-            try:
-                descriptor = os.open(f"{task}/children", os.O_RDONLY, dir_fd=tasks)
-            except OSError:
-                continue
-            with open(descriptor) as file:
+            with contextlib.suppress(OSError), open(f"{task}/children", opener=_under(tasks)) as file:
                 found += map(int, file.read().split())
-    except OSError:
-        pass
     finally:
         os.close(tasks)
     for child in found[:]:
@@ -1045,10 +1038,8 @@ def _uids_in_use() -> set[int]:
     used = set()
     for name in os.listdir("/proc"):
         if name.isdigit():
-            try:
+            with contextlib.suppress(OSError):
                 used.add(os.stat(f"/proc/{name}").st_uid)
-            except OSError:
-                pass
     return used
 
 
@@ -1226,7 +1217,8 @@ class _Users:
         self._abi = _landlock_abi()
         if self._landlock and not self._abi:
             raise SandboxError("this kernel has no Landlock")
-        self._home = tempfile.mkdtemp(prefix="code-sandbox-")
+        self._home = f"/tmp/code-sandbox-{os.getpid()}-{random.SystemRandom().getrandbits(64):x}"
+        os.mkdir(self._home)
         os.chmod(self._home, 0o711)
         _c("prctl", _SUBREAPER, 1, 0, 0, 0)
         self._capability = self._reading_capability()
@@ -1268,7 +1260,6 @@ class _Users:
         os.setsid()
         folder = self._folders[slot]
         os.environ.update(HOME=folder, TMPDIR=folder)
-        tempfile.tempdir = None
         os.chdir(folder)
         uid = os.getuid()
         _limits(address_space, MAX_TASKS if self._uids else MAX_TASKS + _tasks_of(self.proc, uid))
@@ -1299,10 +1290,8 @@ class _Users:
                     return True
                 for number in (signal.SIGSTOP, signal.SIGKILL):
                     for pid in left:
-                        try:
+                        with contextlib.suppress(OSError):
                             os.kill(pid, number)
-                        except OSError:
-                            pass
             time.sleep(0.001)
         return False
 
@@ -1343,11 +1332,9 @@ def _tasks_of(proc: int, uid: int) -> int:
     count = 0
     for name in os.listdir(proc):
         if name.isdigit():
-            try:
+            with contextlib.suppress(OSError):
                 if os.stat(name, dir_fd=proc).st_uid == uid:
                     count += os.stat(f"{name}/task", dir_fd=proc).st_nlink - 2
-            except OSError:
-                pass
     return count
 
 
@@ -1371,15 +1358,16 @@ def _empty(folder: str) -> bool:
 def _remove(path: str) -> None:
     """Also a tree that was made to be hard to remove."""
     if os.path.isdir(path) and not os.path.islink(path):
+        import shutil
+        import subprocess
+
         try:
             shutil.rmtree(path)
         except (OSError, RecursionError):
             subprocess.run(["/bin/rm", "-rf", "--", path], stderr=subprocess.DEVNULL, check=False)
     else:
-        try:
+        with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
-        except FileNotFoundError:
-            pass
 
 
 def _disk(folder: str) -> int:
@@ -1387,10 +1375,8 @@ def _disk(folder: str) -> int:
     total = 0
     for where, names, files in os.walk(folder):
         for name in names + files:
-            try:
+            with contextlib.suppress(OSError):
                 total += 4096 + 512 * os.lstat(os.path.join(where, name)).st_blocks
-            except OSError:
-                pass
     return total
 
 
@@ -1484,9 +1470,9 @@ _ALLOW, _KILL_PROCESS, _NO_SUCH_CALL, _NO_PERMISSION = 0x7FFF0000, 0x80000000, 0
 @lru_cache
 def _filter(kill: bool) -> bytes:
     """The program for seccomp, for this machine. `kill`: whether signals can be sent."""
-    if platform.machine() not in _MACHINES:
-        raise SandboxError(f"no system-call filter for {platform.machine()}; only for {' and '.join(_MACHINES)}")
-    column, audit = _MACHINES[platform.machine()]
+    if os.uname().machine not in _MACHINES:
+        raise SandboxError(f"no system-call filter for {os.uname().machine}; only for {' and '.join(_MACHINES)}")
+    column, audit = _MACHINES[os.uname().machine]
     named = _PERMITTED + (", " + _KILL if kill else "")
     numbers = sorted(int(n) for entry in named.split(",") if (n := entry.split()[1 + column]) != "-")
     load, equal, at_least, above, any_bit, mask, give = 0x20, 0x15, 0x35, 0x25, 0x45, 0x54, 0x06
@@ -1544,10 +1530,6 @@ def _box(place, slot: int, address_space: int, talk: int, out: int, err: int | N
         _send({"status": "failed", "error": f"the box could not be closed: {error!r}"}, "", talk)
         os._exit(1)
     try:
-        for name, number, mode in (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w")):
-            stream = open(number, mode, encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
-            setattr(sys, name, stream)
-            setattr(sys, f"__{name}__", stream)
         sys.argv[:] = [_FILE]
         if request["kind"] == "program":
             _run_program(request["source"])
@@ -1698,10 +1680,8 @@ def _described(error: BaseException) -> str:
 
 def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
-        try:
+        with contextlib.suppress(BaseException):
             stream.flush()
-        except BaseException:
-            pass
 
 
 def _run_program(source: str) -> None:
@@ -1736,7 +1716,3 @@ def _ended(work) -> int:
             frames = frames.tb_next
         traceback.print_exception(type(error), error, frames)
         return 1
-
-
-if __name__ == "__main__" and sys.argv[1:2] == ["--serve"]:
-    _serve(int(sys.argv[2]), json.loads(sys.argv[3]))
