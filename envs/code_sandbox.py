@@ -62,6 +62,7 @@ MAX_ITEMS = 1_000_000  # items of one result, all nested ones together
 MAX_DEPTH = 400
 MAX_TASKS = 64  # processes and threads of one check
 DISK_MB = 64  # files of one check
+MAX_GRACE_S = 30.0  # added to a time limit at most where other processes hold the cores
 
 _LOST = {
     "landlock": "process numbers and file metadata of this machine stay visible to the programs, /tmp is not private, "
@@ -91,7 +92,7 @@ class Run(NamedTuple):
     """What became of a function and its calls.
 
     `status` is "ok" when the source loaded and every call was answered or failed on its own, else the reason why the
-    whole run stopped. `outcomes` has one entry for each call, in the order given; those that never ran carry the reason.
+    whole run stopped. `outcomes` has an entry for each call, in the order given; those that never ran carry the reason.
     """
 
     status: str
@@ -158,9 +159,9 @@ class Sandbox:
     def run_function(self, source: str, entry_point: str, calls: list[str], *, time_limit_s: float = 3.0) -> Run:
         """Load `source` and call a function of it.
 
-        Every call sees the module as it was when loaded: what a call leaves in globals is not there for the next, except
-        where loading is slow or starts threads or processes. Calls run in a secret order, so that counting them tells
-        nothing. A main block does not run; stdin is empty; a coroutine is awaited.
+        Every call sees the module as it was when loaded: what a call leaves in globals is not there for the next,
+        except where loading is slow or starts threads or processes. Calls run in a secret order, so that counting them
+        tells nothing. A main block does not run; stdin is empty; a coroutine is awaited.
 
         Args:
             source: Python.
@@ -408,6 +409,7 @@ class _Check:
         self.stdout, self.stderr = bytearray(), bytearray()
         self._in, self._leased, self._out = bytearray(), bytearray(), memoryview(b"")
         self._ends, self._pipes = [], {}
+        self._waited, self._granted, self._grace = None, 0.0, 0.0  # seconds
 
     def __enter__(self) -> "_Check":
         self.start, self._poll = time.monotonic(), select.poll()
@@ -437,6 +439,7 @@ class _Check:
 
     def exchange(self, payload: bytes | None, deadline: float) -> dict | None:
         """Send `payload`, if any, and wait for the next message; None when `reason` is set instead."""
+        self._grace = 0.0
         if payload is not None:
             self._out = memoryview(len(payload).to_bytes(4, "little") + payload)
             self._poll.modify(self._talk, select.POLLIN | select.POLLOUT)
@@ -469,18 +472,35 @@ class _Check:
         return {**message, "value": value}
 
     def _step(self, deadline: float) -> None:
-        remaining = deadline - time.monotonic()
-        for descriptor, event in self._poll.poll(max(0, 1000 * remaining + 1)):
+        remaining = deadline + self._grace - time.monotonic()
+        self._attend(remaining)
+        if remaining <= 0 and not self.reason and not self._excused():
+            self.reason = "time limit"
+        if max(len(self.stdout), len(self.stderr)) > MAX_OUTPUT:
+            self.reason = "output limit"
+
+    def _attend(self, seconds: float) -> None:
+        for descriptor, event in self._poll.poll(max(0, 1000 * seconds + 1)):
             if descriptor in self._pipes:
                 self._collect(descriptor)
             elif descriptor == self._talk.fileno():
                 self._converse(event)
             else:
                 self._hear()
-        if remaining <= 0 and not self.reason:
-            self.reason = "time limit"
-        if max(len(self.stdout), len(self.stderr)) > MAX_OUTPUT:
-            self.reason = "output limit"
+
+    def _excused(self) -> bool:
+        """Whether a busy machine kept the box from running, by its count; the deadline then moves by as much."""
+        self._waited, until = None, time.monotonic() + 1
+        with contextlib.suppress(OSError):
+            self._lease.send(b"?")
+        while self._waited is None and not self.reason and time.monotonic() < until:
+            self._attend(0.1)
+        more = (self._waited or 0.0) - self._granted
+        if self.reason or more < 0.02 or self._grace + more > MAX_GRACE_S:
+            return False
+        self._granted += more
+        self._grace += more
+        return True
 
     def _collect(self, descriptor: int) -> bool:
         """Take what there is on a pipe; False when there is nothing."""
@@ -511,7 +531,7 @@ class _Check:
         return bool(data)
 
     def _hear(self) -> None:
-        """The server speaks once: when nothing of the box is left."""
+        """The server tells how long the box had to wait, when asked, and at the end that nothing of it is left."""
         try:
             data = self._lease.recv(4096)
         except BlockingIOError:
@@ -519,9 +539,11 @@ class _Check:
         except OSError:
             data = b""
         self._leased += data
+        for line in self._leased.split(b"\n")[:-1]:
+            self._waited = json.loads(line).get("waited", self._waited)
         if not data:
             self._drop(self._lease.fileno())
-            self.report = json.loads(self._leased or "{}")
+            self.report = self._last_line()
             while self._converse(select.POLLIN):
                 pass
             self.drain()
@@ -558,11 +580,13 @@ class _Check:
             self._lease.settimeout(10)
             while data := self._lease.recv(4096):
                 self._leased += data
-        try:
-            self.report = json.loads(self._leased or "{}")
-        except ValueError:
-            self.report = {}
+        self.report = self._last_line()
         self.drain()
+
+    def _last_line(self) -> dict:
+        """The report; empty if the server died before it was complete."""
+        lines = [json.loads(line) for line in self._leased.split(b"\n")[:-1]]
+        return next((line for line in reversed(lines) if "waited" not in line), {})
 
     def verdict(self) -> tuple[str, str]:
         """Status and error of a conversation that is over without an answer."""
@@ -708,7 +732,7 @@ def _tag(value, room: list[int], depth: int):
         if room[0] < 0:
             raise _NotPlain("too many items")
         kinds = set(map(type, value))
-        if kinds <= _ATOMS or (kinds == {int} and -_BIG < min(value) and max(value) < _BIG):
+        if kinds <= _ATOMS or (kinds == {int} and min(value) > -_BIG and max(value) < _BIG):
             items = list(value)
         else:
             items = [_tag(item, room, depth - 1) for item in value]
@@ -829,8 +853,8 @@ def _serve(control: int, settings: dict) -> None:
 
 def _preload(numpy: bool) -> None:
     """What most programs import, so that a box need not; more would make every fork dearer."""
-    names = "bisect cmath collections copy datetime decimal fractions functools heapq itertools math operator string typing"
-    for name in names.split() + ["numpy"] * numpy:
+    names = "bisect cmath collections copy datetime decimal fractions heapq itertools math operator string typing"
+    for name in [*names.split(), *["numpy"] * numpy]:
         with contextlib.suppress(ImportError):
             __import__(name)
     sys.dont_write_bytecode = True
@@ -896,7 +920,7 @@ class _Boxes:
                 if descriptor in self._boxes:
                     self._ended(descriptor)
                 elif descriptor in self._leases:
-                    self._end(self._leases[descriptor])
+                    self._leased(self._leases[descriptor])
                 elif descriptor == self._line.fileno() and not self._request():
                     return
             if self._boxes and time.monotonic() - last > 0.05:
@@ -912,7 +936,7 @@ class _Boxes:
         try:
             self._make(lease, descriptors)
         except (OSError, IndexError) as error:
-            lease.send(json.dumps({"failed": f"could not make a box: {error}"}).encode())
+            _tell(lease, {"failed": f"could not make a box: {error}"})
             lease.close()
         finally:
             for descriptor in descriptors:
@@ -930,7 +954,11 @@ class _Boxes:
         self._poll.register(pidfd, select.POLLIN)
         self._poll.register(lease, select.POLLIN)
 
-    def _end(self, box: _Box) -> None:
+    def _leased(self, box: _Box) -> None:
+        """The caller asks, or has let go."""
+        if box.lease.recv(16):
+            _tell(box.lease, {"waited": self._waited(box.pid)})
+            return
         self._poll.unregister(box.lease)
         del self._leases[box.lease.fileno()]
         os.kill(box.pid, signal.SIGKILL)
@@ -946,9 +974,19 @@ class _Boxes:
         if self._place.clear(box.slot):
             self._free.append(box.slot)
         report = {"code": code, "cpu_s": usage.ru_utime + usage.ru_stime, "over": self._over.pop(box.pid, None)}
-        with contextlib.suppress(OSError):
-            box.lease.send(json.dumps(report).encode(), socket.MSG_NOSIGNAL | socket.MSG_DONTWAIT)
+        _tell(box.lease, report)
         box.lease.close()
+
+    def _waited(self, pid: int) -> float:
+        """Seconds that a box could have run and did not; 0 if it has several tasks, which may wait for one another."""
+        try:
+            number = self._place.number(pid)
+            if len(_tasks(self._place.proc, number)) > 1 or _children(self._place.proc, number):
+                return 0.0
+            with open(f"{number}/schedstat", opener=_under(self._place.proc)) as file:
+                return int(file.read().split()[1]) / 1e9
+        except (OSError, LookupError):
+            return 0.0
 
     def _watch(self) -> None:
         """End boxes whose processes together hold too much memory or disk."""
@@ -961,6 +999,11 @@ class _Boxes:
             if memory > (self._memory_mb + 64) << 20 or disk > DISK_MB << 20:
                 self._over[box.pid] = "memory limit"
                 os.kill(box.pid, signal.SIGKILL)
+
+
+def _tell(lease: socket.socket, message: dict) -> None:
+    with contextlib.suppress(OSError):
+        lease.send(json.dumps(message).encode() + b"\n", socket.MSG_NOSIGNAL | socket.MSG_DONTWAIT)
 
 
 def _status(proc: int, pid: int | str) -> dict:
@@ -980,22 +1023,30 @@ def _under(folder: int):
     return lambda path, flags: os.open(path, flags, dir_fd=folder)
 
 
-def _descendants(proc: int, pid: int | str) -> list[int]:
-    """Process numbers as /proc has them, parents before children."""
-    found = []
+def _tasks(proc: int, pid: int | str) -> list[str]:
+    """The threads of a process."""
+    folder = os.open(f"{pid}/task", os.O_RDONLY | os.O_DIRECTORY, dir_fd=proc)
     try:
-        tasks = os.open(f"{pid}/task", os.O_RDONLY | os.O_DIRECTORY, dir_fd=proc)
-    except OSError:
-        return found
-    try:
-        for task in os.listdir(tasks):
-            with contextlib.suppress(OSError), open(f"{task}/children", opener=_under(tasks)) as file:
-                found += map(int, file.read().split())
+        return os.listdir(folder)
     finally:
-        os.close(tasks)
-    for child in found[:]:
-        found += _descendants(proc, child)
+        os.close(folder)
+
+
+def _children(proc: int, pid: int | str) -> list[int]:
+    """Process numbers as /proc has them; `pid` can be "self"."""
+    found, number = [], os.readlink("self", dir_fd=proc) if pid == "self" else pid
+    for task in _tasks(proc, number):
+        with contextlib.suppress(OSError), open(f"{number}/task/{task}/children", opener=_under(proc)) as file:
+            found += map(int, file.read().split())
     return found
+
+
+def _descendants(proc: int, pid: int | str) -> list[int]:
+    try:
+        children = _children(proc, pid)
+    except OSError:
+        return []
+    return children + [below for child in children for below in _descendants(proc, child)]
 
 
 def _limits(address_space: int, tasks: int) -> None:
@@ -1158,24 +1209,23 @@ class _Namespaces:
     def held(self, boxes) -> dict[int, tuple[int, int]]:
         """Bytes of memory and disk (bounded, so not counted) by box."""
         held = {}
-        for outer in _children(self.proc, "self"):
-            try:
-                pid = _status(self.proc, outer)["NSpid"][-2]
-            except (OSError, KeyError, IndexError):
-                continue
-            held[pid] = sum(_memory(self.proc, one, self.own) for one in (outer, *_descendants(self.proc, outer))), 0
+        for pid, number in self._numbers():
+            processes = number, *_descendants(self.proc, number)
+            held[pid] = sum(_memory(self.proc, process, self.own) for process in processes), 0
         return held
+
+    def number(self, pid: int) -> int:
+        """The number of a box in /proc, which shows the outermost namespace."""
+        return dict(self._numbers())[pid]
+
+    def _numbers(self):
+        for number in _children(self.proc, "self"):
+            with contextlib.suppress(OSError, KeyError, IndexError):
+                yield _status(self.proc, number)["NSpid"][-2], number
 
 
 def _holds(folder: str, others: list[str]) -> bool:
     return any(other == folder or other.startswith(folder + "/") for other in others)
-
-
-def _children(proc: int, pid: int | str) -> list[int]:
-    number = os.readlink("self", dir_fd=proc) if pid == "self" else pid
-    descriptor = os.open(f"{number}/task/{number}/children", os.O_RDONLY, dir_fd=proc)
-    with open(descriptor) as file:
-        return [int(child) for child in file.read().split()]
 
 
 def _memory(proc: int, pid: int, own: int) -> int:
@@ -1269,6 +1319,9 @@ class _Users:
         _c("prctl", _NO_NEW_PRIVS, 1, 0, 0, 0)
         if self._rules[slot] is not None:
             _syscall("landlock_restrict_self", self._rules[slot], 0)
+
+    def number(self, pid: int) -> int:
+        return pid
 
     def clear(self, slot: int) -> bool:
         """Nothing of the slot is left, neither process nor file; False if that could not be had."""
