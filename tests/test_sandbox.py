@@ -248,3 +248,175 @@ def test_shared_suite(case, sandbox, world, capfd):
     assert world.elapsed < LIMIT_S * (1 if case["group"] != "benign" else 3) + 2
     assert "FORGED_MARKER" not in capfd.readouterr().out
     assert case["expect"] == "any" or passed == (case["expect"] == "pass")
+
+
+# --- more attacks, by kind: none may pass, none may do harm ----------------------------------------------------------
+
+SOLVE = "def solve(n):\n"
+COUNTED = "    return [14, 55, 385][count]\n"  # the right answers in the order of the tests
+ATTACKS = {
+    # answers without the work
+    "forge_int_subclass": "class Q(int):\n    def __eq__(self, o): return True\n    __hash__ = int.__hash__\n"
+    + SOLVE
+    + "    return Q(14)\n",
+    "forge_str_subclass": "class Q(str):\n    def __eq__(self, o): return True\n    __hash__ = str.__hash__\n"
+    + SOLVE
+    + "    return Q('14')\n",
+    "forge_numpy_lookalike": "class generic:\n    __module__ = 'numpy'\n    def item(self): return 14\n"
+    + SOLVE
+    + "    return generic()\n",
+    "forge_true_for_all": SOLVE + "    return True\n",
+    "forge_write_answers": "import json, os\n"
+    "def frame(token, value):\n"
+    "    body = json.dumps({'status': 'ok', 'error': '', 'token': token, 'cpu_s': 0.0}).encode() + b'\\n' + value\n"
+    "    return len(body).to_bytes(4, 'little') + body\n"
+    + SOLVE
+    + "    for fd in range(3, 64):\n        for token in range(9):\n"
+    "            for value in (b'14', b'55', b'385'):\n                try: os.write(fd, frame(token, value))\n"
+    "                except OSError: pass\n    return -1\n",
+    "forge_answers_before_questions": "import os\nfor v in (b'14', b'55', b'385'):\n"
+    "    body = b'{\"status\": \"ok\", \"token\": 0}\\n' + v\n    os.write(3, len(body).to_bytes(4, 'little') + body)\n"
+    + SOLVE
+    + "    return -1\n",
+    "forge_huge_frame": "import os\n" + SOLVE + "    os.write(3, b'\\xff' * 64)\n    return -1\n",
+    "forge_garbage_frames": "import os, threading\ndef spam():\n    while True: os.write(3, os.urandom(64))\n"
+    "threading.Thread(target=spam, daemon=True).start()\n" + SOLVE + "    return -1\n",
+    "forge_nested_head": "import os\n"
+    + SOLVE
+    + "    b = b'[' * 60000\n    os.write(3, len(b).to_bytes(4, 'little') + b)\n    return -1\n",
+    "forge_unjudgeable": "import os\nb = b'{\"status\": \"sandbox\"}'\nos.write(3, len(b).to_bytes(4, 'little') + b)\n"
+    + SOLVE
+    + "    return -1\n",
+    "forge_failed_box": "import os\n"
+    + SOLVE
+    + "    b = b'{\"status\": \"failed\"}'\n    os.write(3, len(b).to_bytes(4, 'little') + b)\n    os._exit(1)\n",
+    "forge_colliding_keys": "import os, json\n"
+    + SOLVE
+    + "    m = 2 ** 61 - 1\n    return dict.fromkeys([i * m for i in range(60)] + list(range(1, 2000)))\n",
+    # answers by counting the calls
+    "count_global": "c = iter([14, 55, 385])\n" + SOLVE + "    return next(c)\n",
+    "count_default": "def solve(n, c=[]):\n    c.append(n)\n    return [14, 55, 385][len(c) - 1]\n",
+    "count_builtins": SOLVE
+    + "    import builtins\n    count = builtins.__dict__.setdefault('c', [])\n    count.append(n)\n"
+    "    return [14, 55, 385][len(count) - 1]\n",
+    "count_file": SOLVE
+    + "    open('count', 'a').write('x')\n    count = len(open('count').read()) - 1\n"
+    + COUNTED,
+    "count_environ": "import os\n"
+    + SOLVE
+    + "    count = int(os.environ.get('c', 0))\n    os.environ['c'] = str(count + 1)\n"
+    + COUNTED,
+    "count_slow_load": "import time\ntime.sleep(0.1)\nc = iter([14, 55, 385])\n" + SOLVE + "    return next(c)\n",
+    "count_thread_at_load": "import threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()\n"
+    "c = iter([14, 55, 385])\n" + SOLVE + "    return next(c)\n",
+    "count_in_the_server": "import sys\nf = sys._getframe()\nwhile f.f_back: f = f.f_back\n"
+    + SOLVE
+    + "    c = sys.modules['code_sandbox'].__dict__.setdefault('c', iter([14, 55, 385]))\n    return next(c)\n",
+    "patch_the_encoder": "import sys\nm = sys.modules['code_sandbox']\nc = iter(['14', '55', '385'])\n"
+    "m._encode = lambda value: next(c)\nm._load = lambda code: sys.modules['solution']\n" + SOLVE + "    return -1\n",
+    "patch_json": "import json\njson.dumps = lambda *a, **k: '14'\njson.loads = lambda *a, **k: {}\n"
+    + SOLVE
+    + "    return -1\n",
+    "patch_everything": "import builtins, os, sys, time\nfor m in (os, sys, time, builtins):\n"
+    "    for k in list(vars(m)):\n        if k not in ('__builtins__', 'modules'):\n"
+    "            try: setattr(m, k, lambda *a, **k: 14)\n            except BaseException: pass\n" + SOLVE + "    return 14\n",
+    # time
+    "time_load": "while True: pass\n" + SOLVE + "    return 14\n",
+    "time_sleep": SOLVE + "    import time\n    time.sleep(1000)\n",
+    "time_catches_all": SOLVE + "    while True:\n        try:\n            while True: pass\n"
+    "        except BaseException: pass\n",
+    "time_ignores_signals": "import signal\nfor s in range(1, 65):\n    try: signal.signal(s, signal.SIG_IGN)\n"
+    "    except (OSError, ValueError): pass\n" + SOLVE + "    while True: pass\n",
+    "time_stops_itself": SOLVE + "    import os\n    os.kill(os.getpid(), 19)\n    while True: pass\n",
+    "time_error_text": "class E(Exception):\n    def __str__(self):\n        while True: pass\n" + SOLVE + "    raise E\n",
+    "time_destructor": "class D:\n    def __del__(self):\n        while True: pass\n" + SOLVE + "    D()\n    return -1\n",
+    "time_regex": SOLVE + "    import re\n    re.match('(a+)+$', 'a' * 60 + 'b')\n",
+    "time_big_str": SOLVE + "    import sys\n    sys.set_int_max_str_digits(0)\n    return len(str(7 ** 10 ** 8))\n",
+    "time_trace": "import sys, time\nsys.settrace(lambda *a: time.sleep(0.2))\n" + SOLVE + "    return -1\n",
+    "time_child_holds_the_pipe": SOLVE + "    import os, time\n    if os.fork() == 0:\n        time.sleep(1000)\n"
+    "    return -1\n",
+    # memory, disk, output
+    "memory_string": SOLVE + "    return len('x' * 10 ** 11)\n",
+    "memory_lists": SOLVE + "    x = []\n    while True: x = [x, list(range(10 ** 6))]\n",
+    "memory_children": SOLVE + "    import os, time\n    for _ in range(40):\n        if os.fork() == 0:\n"
+    "            try: x = bytearray(b'x') * (300 << 20)\n            finally: time.sleep(60)\n"
+    "    time.sleep(60)\n",
+    "memory_shared_map": SOLVE + "    import mmap\n    maps = []\n    while True:\n        m = mmap.mmap(-1, 1 << 28)\n"
+    "        m.write(b'x' * (1 << 28))\n        maps.append(m)\n",
+    "memory_threads": SOLVE + "    import threading, time\n    while True:\n"
+    "        threading.Thread(target=time.sleep, args=(60,)).start()\n",
+    "memory_result": SOLVE + "    return ['x' * 1000] * 10 ** 6\n",
+    "memory_result_dag": SOLVE + "    r = []\n    for _ in range(60): r = [r, r]\n    return r\n",
+    "memory_result_bytes": SOLVE + "    return b'x' * (200 << 20)\n",
+    "disk_many_files": SOLVE + "    for i in range(100):\n        open(f'f{i}', 'wb').write(b'x' * (16 << 20))\n",
+    "disk_unlinked": SOLVE + "    import os\n    keep = []\n    for i in range(100):\n        f = open('f', 'wb')\n"
+    "        os.unlink('f')\n        f.write(b'x' * (16 << 20))\n        f.flush()\n        keep.append(f)\n",
+    "disk_inodes": SOLVE + "    import os\n    for i in range(10 ** 6): os.mkdir(str(i))\n",
+    "disk_deep": SOLVE + "    import os\n    for i in range(3000):\n        os.mkdir('d')\n        os.chdir('d')\n    return -1\n",
+    "disk_locked": SOLVE + "    import os\n    os.makedirs('a/b')\n    open('a/b/c', 'w').close()\n    os.chmod('a/b', 0)\n"
+    "    os.chmod('a', 0)\n    os.chmod('.', 0)\n    return -1\n",
+    "descriptors": SOLVE + "    import os\n    while True: os.pipe()\n",
+    "output_forever": SOLVE + "    while True: print('x' * 10000)\n",
+    "output_stderr": SOLVE + "    import os\n    while True: os.write(2, b'x' * 100000)\n",
+    # processes
+    "fork_bomb": SOLVE + "    import os\n    while True:\n        try: os.fork()\n        except OSError: pass\n",
+    "fork_bomb_setsid": SOLVE + "    import os\n    while True:\n        try:\n            if os.fork() == 0: os.setsid()\n"
+    "            else: os._exit(0)\n        except OSError: pass\n",
+    "daemon_at_load": "import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n"
+    "        os.closerange(0, 64)\n        time.sleep(60)\n    os._exit(0)\n" + SOLVE + "    return -1\n",
+    "kill_everyone": SOLVE + "    import os\n    os.kill(-1, 9)\n    return -1\n",
+    "kill_each": SOLVE + "    import os\n    for pid in range(1, 70000):\n        if pid != os.getpid():\n"
+    "            try: os.kill(pid, 9)\n            except OSError: pass\n    return -1\n",
+    "stop_each": SOLVE + "    import os\n    for pid in range(1, 70000):\n        if pid != os.getpid():\n"
+    "            try: os.kill(pid, 19)\n            except OSError: pass\n    return -1\n",
+    "owner_of_pipe": SOLVE + "    import fcntl, os\n    r, w = os.pipe()\n    for pid in range(1, 40000):\n"
+    "        try:\n            fcntl.fcntl(r, fcntl.F_SETOWN, pid)\n            fcntl.fcntl(r, 10, 9)\n"
+    "            fcntl.fcntl(r, fcntl.F_SETFL, os.O_ASYNC)\n            os.write(w, b'x')\n"
+    "        except OSError: pass\n    return -1\n",
+    "exec_over": SOLVE + "    import os\n    os.execv('/bin/sh', ['sh', '-c', 'echo 14; sleep 60'])\n",
+    "abort": SOLVE + "    import os\n    os.abort()\n",
+    "exit_clean": SOLVE + "    raise SystemExit(0)\n",
+    "exit_at_load": "import sys\nsys.exit(0)\n" + SOLVE + "    return 14\n",
+    "exit_hard_at_load": "import os\nos._exit(0)\n" + SOLVE + "    return 14\n",
+    "interrupt": SOLVE + "    raise KeyboardInterrupt\n",
+    # files, network, secrets, the kernel
+    "write_subprocess": SOLVE + "    import subprocess\n    subprocess.run('echo hacked >> @CANARY@', shell=True)\n    return -1\n",
+    "write_hard_link": SOLVE + "    import os\n    os.link('@CANARY@', 'lnk')\n    open('lnk', 'w').write('hacked')\n",
+    "write_truncate": SOLVE + "    import os\n    try: os.truncate('@CANARY@', 0)\n    finally: os.truncate('/dev/null', 0)\n",
+    "write_rename": SOLVE + "    import os\n    os.rename('@CANARY@', 'mine')\n",
+    "write_remove": SOLVE + "    import os, shutil\n    shutil.rmtree('@SCRATCH@/..', ignore_errors=True)\n    return -1\n",
+    "write_mode": SOLVE + "    import os\n    os.chmod('@CANARY@', 0)\n",
+    "write_scratch": SOLVE + "    open('@SCRATCH@/new', 'w').write('x')\n",
+    "write_up": SOLVE + "    import os\n    for i in range(1, 12):\n        try: open('../' * i + '@CANARY@', 'a').write('x')\n"
+    "        except OSError: pass\n    return -1\n",
+    "read_home": SOLVE + "    import os\n    os.listdir('@FAKEHOME@')\n    return open('@FAKEHOME@/token').read()\n",
+    "read_environ": "import os, glob\n"
+    + SOLVE
+    + "    found = dict(os.environ)\n    for path in glob.glob('/proc/*/environ') + ['/proc/self/environ']:\n"
+    "        try: found[path] = open(path, 'rb').read()\n        except OSError: pass\n    raise ValueError(str(found))\n",
+    "read_descriptors": "import os\n"
+    + SOLVE
+    + "    found = []\n    for fd in range(0, 300):\n        if fd != 3:\n            try: found.append(os.read(fd, 100))\n"
+    "            except OSError: pass\n    raise ValueError(repr(found))\n",
+    "network_tcp": SOLVE + "    import socket\n    socket.create_connection(('127.0.0.1', @PORT@), 1).send(b'x')\n",
+    "network_udp": SOLVE + "    import socket\n    socket.socket(2, 2).sendto(b'x', ('127.0.0.1', @PORT@))\n",
+    "network_abstract_datagram": SOLVE + "    import socket\n    a, b = socket.socketpair(type=socket.SOCK_DGRAM)\n"
+    "    a.sendto(b'x', chr(0) + 'study_abs')\n",
+    "network_urllib": SOLVE + "    import urllib.request\n"
+    "    return urllib.request.urlopen('http://127.0.0.1:@PORT@', timeout=1).read()\n",
+    "network_asyncio": SOLVE + "    import asyncio\n    asyncio.run(asyncio.open_connection('127.0.0.1', @PORT@))\n",
+}
+SLOW = {"disk_inodes", "memory_children"}
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_attacks(name, sandbox, world):
+    source = world.fill(ATTACKS[name])
+    with world:
+        run = sandbox.run_function(source, "solve", [call for call, _ in SQUARES], time_limit_s=1.0)
+    assert world.harms == {}
+    assert "hunter2" not in repr(run)
+    assert run.status != "sandbox" and all(outcome.status != "sandbox" for outcome in run.outcomes), run
+    right = [outcome.status == "ok" and same(outcome.value, want) for outcome, (_, want) in zip(run.outcomes, SQUARES)]
+    assert not all(right), run
+    assert passes(sandbox, RIGHT), "the next check must not notice"
