@@ -923,6 +923,8 @@ class _Boxes:
                     self._leased(self._leases[descriptor])
                 elif descriptor == self._line.fileno() and not self._request():
                     return
+            if not self._free and not self._boxes:
+                return  # the caller starts another server
             if self._boxes and time.monotonic() - last > 0.05:
                 self._watch()
                 last = time.monotonic()
@@ -937,7 +939,7 @@ class _Boxes:
             self._make(lease, descriptors)
         except (OSError, IndexError) as error:
             _tell(lease, {"failed": f"could not make a box: {error}"})
-            lease.close()
+            _hang_up(lease)
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
@@ -972,10 +974,10 @@ class _Boxes:
             self._poll.unregister(box.lease)
         _, code, usage = os.wait4(box.pid, 0)
         if self._place.clear(box.slot):
-            self._free.append(box.slot)
+            self._free.append(box.slot)  # else something is left that cannot be ended: never use it again
         report = {"code": code, "cpu_s": usage.ru_utime + usage.ru_stime, "over": self._over.pop(box.pid, None)}
         _tell(box.lease, report)
-        box.lease.close()
+        _hang_up(box.lease)
 
     def _waited(self, pid: int) -> float:
         """Seconds that a box could have run and did not; 0 if it has several tasks, which may wait for one another."""
@@ -1004,6 +1006,12 @@ class _Boxes:
 def _tell(lease: socket.socket, message: dict) -> None:
     with contextlib.suppress(OSError):
         lease.send(json.dumps(message).encode() + b"\n", socket.MSG_NOSIGNAL | socket.MSG_DONTWAIT)
+
+
+def _hang_up(lease: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        lease.shutdown(socket.SHUT_RDWR)  # also where a child still holds a copy
+    lease.close()
 
 
 def _status(proc: int, pid: int | str) -> dict:
@@ -1291,16 +1299,12 @@ class _Users:
         return _DAC_READ_SEARCH if os.waitpid(pid, 0)[1] else None
 
     def settle(self) -> None:
-        """In the server: a folder for each slot, and the rules that leave only that one writable."""
+        """In the server: a folder for each slot."""
         _c("prctl", _SUBREAPER, 1, 0, 0, 0)
         self._folders = [os.path.join(self._home, str(slot)) for slot in range(self.slots)]
-        self._rules = [None] * self.slots
-        for slot, folder in enumerate(self._folders):
-            os.mkdir(folder, 0o700)
-            if self._uids:
-                os.chown(folder, self._uids.of[slot], self._uids.of[slot])
-            if self._abi:
-                self._rules[slot] = _landlock_rules(self._abi, _readable(), folder)
+        self._rules, self._removers = [None] * self.slots, set()
+        for slot in range(self.slots):
+            self._provide(slot)
 
     def fork(self) -> int:
         return os.fork()
@@ -1325,7 +1329,44 @@ class _Users:
 
     def clear(self, slot: int) -> bool:
         """Nothing of the slot is left, neither process nor file; False if that could not be had."""
-        return self._clear_processes(slot) and _empty(self._folders[slot])
+        return self._clear_processes(slot) and self._clear_folder(slot)
+
+    def _clear_folder(self, slot: int) -> bool:
+        """Remove the files; where there are many or hard ones, put the folder aside and have a child do it."""
+        folder = self._folders[slot]
+        with contextlib.suppress(OSError):
+            names = os.listdir(folder)
+            if len(names) < 50:
+                for name in names:
+                    os.unlink(os.path.join(folder, name))
+                os.chmod(folder, 0o700)
+                return True
+        aside = f"{self._home}/{slot}-{random.getrandbits(64):x}"
+        with contextlib.suppress(OSError):
+            os.rename(folder, aside)
+            self._provide(slot)
+            if not self._uids:
+                _remove(aside)
+            elif not (pid := os.fork()):
+                try:
+                    _remove(aside)
+                finally:
+                    os._exit(0)
+            else:
+                self._removers.add(pid)
+        self._removers -= {pid for pid in self._removers if os.waitpid(pid, os.WNOHANG)[0]}
+        return os.path.isdir(folder)
+
+    def _provide(self, slot: int) -> None:
+        """A new folder for a slot, and the rules that leave only that one writable."""
+        folder = self._folders[slot]
+        os.mkdir(folder, 0o700)
+        if self._uids:
+            os.chown(folder, self._uids.of[slot], self._uids.of[slot])
+        if self._rules[slot] is not None:
+            os.close(self._rules[slot])
+        if self._abi:
+            self._rules[slot] = _landlock_rules(self._abi, _readable(), folder)
 
     def _clear_processes(self, slot: int) -> bool:
         for _ in range(500):
@@ -1401,13 +1442,6 @@ def _reap(proc: int, uid: int | None) -> None:
             pass
 
 
-def _empty(folder: str) -> bool:
-    for name in os.listdir(folder):
-        _remove(os.path.join(folder, name))
-    os.chmod(folder, 0o700)
-    return not os.listdir(folder)
-
-
 def _remove(path: str) -> None:
     """Also a tree that was made to be hard to remove."""
     if os.path.isdir(path) and not os.path.islink(path):
@@ -1424,12 +1458,16 @@ def _remove(path: str) -> None:
 
 
 def _disk(folder: str) -> int:
-    """Bytes below a folder, an item counted as at least 4096."""
-    total = 0
-    for where, names, files in os.walk(folder):
-        for name in names + files:
-            with contextlib.suppress(OSError):
-                total += 4096 + 512 * os.lstat(os.path.join(where, name)).st_blocks
+    """Bytes below a folder, an item counted as at least 16 KiB; no further than what is too much."""
+    total, ahead = 0, [folder]
+    while ahead:
+        with contextlib.suppress(OSError), os.scandir(ahead.pop()) as items:
+            for item in items:
+                total += 16_384 + 512 * item.stat(follow_symlinks=False).st_blocks
+                if total > DISK_MB << 20:
+                    return total
+                if item.is_dir(follow_symlinks=False):
+                    ahead.append(item.path)
     return total
 
 
