@@ -210,7 +210,7 @@ class Sandbox:
                     result = judge(check)
                 if result.status != "sandbox" or attempt:
                     return result
-                if not server.alive():
+                if not check.report:  # the server died
                     self._forget(numpy, server)
 
     def _choose(self, wanted: str | None) -> str:
@@ -1122,6 +1122,9 @@ def _keep_only(capability: int | None) -> None:
 # --- level "namespaces" -------------------------------------------------------------------------------------------
 
 
+_WORK = "/tmp/work"  # the working directory of a box
+
+
 class _Namespaces:
     """Boxes in namespaces of their own, below a read-only root."""
 
@@ -1156,13 +1159,18 @@ class _Namespaces:
         opened = {folder: os.open(folder, os.O_PATH) for folder in folders if folder not in links}
         opened |= {file: os.open(file, os.O_PATH) for file in (*_DEVICES, *_files())}
         _c("mount", b"none", root.encode(), b"tmpfs", _MS_NOSUID | _MS_NODEV, b"size=1m,mode=755")
+        self._below_tmp = []  # a virtual environment there: kept elsewhere, and shown in each box's own /tmp
         for path, descriptor in opened.items():
-            self._bind(descriptor, root + path, os.path.isdir(path))
+            place = path
+            if path.startswith("/tmp/"):
+                place = f"/kept/{len(self._below_tmp)}"
+                self._below_tmp.append((path, place))
+            self._bind(descriptor, root + place, os.path.isdir(path))
         for path, target in links.items():
             os.symlink(target, root + path)
         os.makedirs(root + "/tmp", exist_ok=True)
         os.symlink("/tmp", root + "/dev/shm")
-        os.symlink("/tmp/.stdin", root + "/dev/stdin")
+        os.symlink(_WORK + "/.stdin", root + "/dev/stdin")
         os.chdir(root)
         _syscall("pivot_root", b".", b".")
         _c("umount2", b".", 2)
@@ -1172,11 +1180,7 @@ class _Namespaces:
 
     @staticmethod
     def _bind(descriptor: int, target: str, folder: bool) -> None:
-        if folder:
-            os.makedirs(target, exist_ok=True)
-        else:
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            open(target, "w").close()
+        _target(target, folder)
         source = f"/proc/self/fd/{descriptor}".encode()
         _c("mount", source, target.encode(), None, _MS_BIND | _MS_REC, None)
         os.close(descriptor)
@@ -1200,9 +1204,14 @@ class _Namespaces:
         owner = f",uid={self._uids.of[slot]},gid={self._uids.of[slot]}" if self._uids else ""
         options = f"size={DISK_MB}m,nr_inodes=4096,mode=700{owner}"
         _c("mount", b"none", b"/tmp", b"tmpfs", _MS_NOSUID | _MS_NODEV, options.encode())
-        os.chdir("/tmp")
+        os.mkdir(_WORK)
+        for path, kept in self._below_tmp:
+            _target(path, os.path.isdir(kept))
+            _c("mount", kept.encode(), path.encode(), None, _MS_BIND, None)
+        os.chdir(_WORK)
         _limits(address_space, MAX_TASKS)
         if self._uids:
+            os.chown(_WORK, self._uids.of[slot], self._uids.of[slot])
             _become(self._uids.of[slot])
         else:
             _c("unshare", _NEW_USER)  # processes are counted for each namespace, and nothing is left to gain
@@ -1230,6 +1239,13 @@ class _Namespaces:
         for number in _children(self.proc, "self"):
             with contextlib.suppress(OSError, KeyError, IndexError):
                 yield _status(self.proc, number)["NSpid"][-2], number
+
+
+def _target(path: str, folder: bool) -> None:
+    """Something to mount on."""
+    os.makedirs(path if folder else os.path.dirname(path), exist_ok=True)
+    if not folder:
+        open(path, "a").close()
 
 
 def _holds(folder: str, others: list[str]) -> bool:

@@ -275,7 +275,7 @@ ATTACKS = {
     "            for value in (b'14', b'55', b'385'):\n                try: os.write(fd, frame(token, value))\n"
     "                except OSError: pass\n    return -1\n",
     "forge_answers_before_questions": "import os\nfor v in (b'14', b'55', b'385'):\n"
-    "    body = b'{\"status\": \"ok\", \"token\": 0}\\n' + v\n    os.write(3, len(body).to_bytes(4, 'little') + body)\n"
+    '    body = b\'{"status": "ok", "token": 0}\\n\' + v\n    os.write(3, len(body).to_bytes(4, \'little\') + body)\n'
     + SOLVE
     + "    return -1\n",
     "forge_huge_frame": "import os\n" + SOLVE + "    os.write(3, b'\\xff' * 64)\n    return -1\n",
@@ -299,9 +299,7 @@ ATTACKS = {
     "count_builtins": SOLVE
     + "    import builtins\n    count = builtins.__dict__.setdefault('c', [])\n    count.append(n)\n"
     "    return [14, 55, 385][len(count) - 1]\n",
-    "count_file": SOLVE
-    + "    open('count', 'a').write('x')\n    count = len(open('count').read()) - 1\n"
-    + COUNTED,
+    "count_file": SOLVE + "    open('count', 'a').write('x')\n    count = len(open('count').read()) - 1\n" + COUNTED,
     "count_environ": "import os\n"
     + SOLVE
     + "    count = int(os.environ.get('c', 0))\n    os.environ['c'] = str(count + 1)\n"
@@ -319,7 +317,9 @@ ATTACKS = {
     + "    return -1\n",
     "patch_everything": "import builtins, os, sys, time\nfor m in (os, sys, time, builtins):\n"
     "    for k in list(vars(m)):\n        if k not in ('__builtins__', 'modules'):\n"
-    "            try: setattr(m, k, lambda *a, **k: 14)\n            except BaseException: pass\n" + SOLVE + "    return 14\n",
+    "            try: setattr(m, k, lambda *a, **k: 14)\n            except BaseException: pass\n"
+    + SOLVE
+    + "    return 14\n",
     # time
     "time_load": "while True: pass\n" + SOLVE + "    return 14\n",
     "time_sleep": SOLVE + "    import time\n    time.sleep(1000)\n",
@@ -328,8 +328,12 @@ ATTACKS = {
     "time_ignores_signals": "import signal\nfor s in range(1, 65):\n    try: signal.signal(s, signal.SIG_IGN)\n"
     "    except (OSError, ValueError): pass\n" + SOLVE + "    while True: pass\n",
     "time_stops_itself": SOLVE + "    import os\n    os.kill(os.getpid(), 19)\n    while True: pass\n",
-    "time_error_text": "class E(Exception):\n    def __str__(self):\n        while True: pass\n" + SOLVE + "    raise E\n",
-    "time_destructor": "class D:\n    def __del__(self):\n        while True: pass\n" + SOLVE + "    D()\n    return -1\n",
+    "time_error_text": "class E(Exception):\n    def __str__(self):\n        while True: pass\n"
+    + SOLVE
+    + "    raise E\n",
+    "time_destructor": "class D:\n    def __del__(self):\n        while True: pass\n"
+    + SOLVE
+    + "    D()\n    return -1\n",
     "time_regex": SOLVE + "    import re\n    re.match('(a+)+$', 'a' * 60 + 'b')\n",
     "time_big_str": SOLVE + "    import sys\n    sys.set_int_max_str_digits(0)\n    return len(str(7 ** 10 ** 8))\n",
     "time_trace": "import sys, time\nsys.settrace(lambda *a: time.sleep(0.2))\n" + SOLVE + "    return -1\n",
@@ -352,15 +356,18 @@ ATTACKS = {
     "disk_unlinked": SOLVE + "    import os\n    keep = []\n    for i in range(100):\n        f = open('f', 'wb')\n"
     "        os.unlink('f')\n        f.write(b'x' * (16 << 20))\n        f.flush()\n        keep.append(f)\n",
     "disk_inodes": SOLVE + "    import os\n    for i in range(10 ** 6): os.mkdir(str(i))\n",
-    "disk_deep": SOLVE + "    import os\n    for i in range(3000):\n        os.mkdir('d')\n        os.chdir('d')\n    return -1\n",
-    "disk_locked": SOLVE + "    import os\n    os.makedirs('a/b')\n    open('a/b/c', 'w').close()\n    os.chmod('a/b', 0)\n"
+    "disk_deep": SOLVE
+    + "    import os\n    for i in range(3000):\n        os.mkdir('d')\n        os.chdir('d')\n    return -1\n",
+    "disk_locked": SOLVE
+    + "    import os\n    os.makedirs('a/b')\n    open('a/b/c', 'w').close()\n    os.chmod('a/b', 0)\n"
     "    os.chmod('a', 0)\n    os.chmod('.', 0)\n    return -1\n",
     "descriptors": SOLVE + "    import os\n    while True: os.pipe()\n",
     "output_forever": SOLVE + "    while True: print('x' * 10000)\n",
     "output_stderr": SOLVE + "    import os\n    while True: os.write(2, b'x' * 100000)\n",
     # processes
     "fork_bomb": SOLVE + "    import os\n    while True:\n        try: os.fork()\n        except OSError: pass\n",
-    "fork_bomb_setsid": SOLVE + "    import os\n    while True:\n        try:\n            if os.fork() == 0: os.setsid()\n"
+    "fork_bomb_setsid": SOLVE
+    + "    import os\n    while True:\n        try:\n            if os.fork() == 0: os.setsid()\n"
     "            else: os._exit(0)\n        except OSError: pass\n",
     "daemon_at_load": "import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n"
     "        os.closerange(0, 64)\n        time.sleep(60)\n    os._exit(0)\n" + SOLVE + "    return -1\n",
@@ -380,14 +387,18 @@ ATTACKS = {
     "exit_hard_at_load": "import os\nos._exit(0)\n" + SOLVE + "    return 14\n",
     "interrupt": SOLVE + "    raise KeyboardInterrupt\n",
     # files, network, secrets, the kernel
-    "write_subprocess": SOLVE + "    import subprocess\n    subprocess.run('echo hacked >> @CANARY@', shell=True)\n    return -1\n",
+    "write_subprocess": SOLVE
+    + "    import subprocess\n    subprocess.run('echo hacked >> @CANARY@', shell=True)\n    return -1\n",
     "write_hard_link": SOLVE + "    import os\n    os.link('@CANARY@', 'lnk')\n    open('lnk', 'w').write('hacked')\n",
-    "write_truncate": SOLVE + "    import os\n    try: os.truncate('@CANARY@', 0)\n    finally: os.truncate('/dev/null', 0)\n",
+    "write_truncate": SOLVE
+    + "    import os\n    try: os.truncate('@CANARY@', 0)\n    finally: os.truncate('/dev/null', 0)\n",
     "write_rename": SOLVE + "    import os\n    os.rename('@CANARY@', 'mine')\n",
-    "write_remove": SOLVE + "    import os, shutil\n    shutil.rmtree('@SCRATCH@/..', ignore_errors=True)\n    return -1\n",
+    "write_remove": SOLVE
+    + "    import os, shutil\n    shutil.rmtree('@SCRATCH@/..', ignore_errors=True)\n    return -1\n",
     "write_mode": SOLVE + "    import os\n    os.chmod('@CANARY@', 0)\n",
     "write_scratch": SOLVE + "    open('@SCRATCH@/new', 'w').write('x')\n",
-    "write_up": SOLVE + "    import os\n    for i in range(1, 12):\n        try: open('../' * i + '@CANARY@', 'a').write('x')\n"
+    "write_up": SOLVE
+    + "    import os\n    for i in range(1, 12):\n        try: open('../' * i + '@CANARY@', 'a').write('x')\n"
     "        except OSError: pass\n    return -1\n",
     "read_home": SOLVE + "    import os\n    os.listdir('@FAKEHOME@')\n    return open('@FAKEHOME@/token').read()\n",
     "read_environ": "import os, glob\n"
@@ -420,3 +431,685 @@ def test_attacks(name, sandbox, world):
     right = [outcome.status == "ok" and same(outcome.value, want) for outcome, (_, want) in zip(run.outcomes, SQUARES)]
     assert not all(right), run
     assert passes(sandbox, RIGHT), "the next check must not notice"
+
+
+FORBIDDEN = {  # name: numbers on x86_64 and aarch64
+    "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "pidfd_getfd": (438, 438),
+    "unshare": (272, 97), "setns": (308, 268), "mount": (165, 40), "umount2": (166, 39), "pivot_root": (155, 41),
+    "chroot": (161, 51), "fsopen": (430, 430), "move_mount": (429, 429), "open_tree": (428, 428), "clone3": (435, 435),
+    "bpf": (321, 280), "perf_event_open": (298, 241), "userfaultfd": (323, 282), "io_uring_setup": (425, 425),
+    "keyctl": (250, 219), "add_key": (248, 217), "request_key": (249, 218), "memfd_create": (319, 279),
+    "memfd_secret": (447, 447), "shmget": (29, 194), "msgget": (68, 186), "semget": (64, 190), "mq_open": (180, 180),
+    "open_by_handle_at": (304, 265), "kexec_load": (246, 104), "init_module": (175, 105), "reboot": (169, 142),
+    "swapon": (167, 224), "acct": (163, 89), "quotactl": (179, 60), "syslog": (103, 116), "settimeofday": (164, 170),
+    "sethostname": (170, 161), "personality": (135, 92), "seccomp": (317, 277), "setuid": (105, 146), "capset": (126, 91),
+    "connect": (42, 203), "bind": (49, 200), "listen": (50, 201), "accept4": (288, 242), "fanotify_init": (300, 262),
+    "inotify_init1": (294, 26), "mbind": (237, 235), "migrate_pages": (256, 238), "vmsplice": (278, 75),
+    "pidfd_open": (434, 434), "pidfd_send_signal": (424, 424), "kcmp": (312, 272), "lookup_dcookie": (212, 18),
+}  # fmt: skip
+
+
+def test_no_way_to_the_kernel(sandbox):
+    """Each call is refused before its arguments are looked at; a denied capability would give another error."""
+    column = ("x86_64", "aarch64").index(os.uname().machine)
+    numbers = {name: both[column] for name, both in FORBIDDEN.items()}
+    source = (
+        "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\ndef solve(numbers):\n    found = {}\n"
+        "    for name, number in numbers.items():\n        result = libc.syscall(number, 0, 0, 0, 0, 0, 0)\n"
+        "        found[name] = ctypes.get_errno() if result == -1 else 0\n    return found\n"
+    )
+    found = outcome_of(sandbox, source, repr([numbers])).value
+    assert found == dict.fromkeys(FORBIDDEN, 38)
+    sifted = (
+        "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\ndef solve(calls):\n"
+        "    return [(libc.syscall(*map(ctypes.c_long, call)), ctypes.get_errno()) for call in calls]\n"
+    )
+    socket_, clone, prctl, prlimit = ((41, 56, 157, 302), (198, 220, 167, 261))[column]
+    calls = [
+        (socket_, 2, 1, 0),
+        (socket_, 1, 1, 0),
+        (socket_, 16, 3, 0),
+        (clone, 0x10000011, 0),
+        (clone, 0x20000011, 0),
+    ]
+    calls += [(prctl, 4, 1), (prctl, 22, 2), (prctl, 38, 0), (prlimit, 1, 0, 0, 0)]
+    assert outcome_of(sandbox, sifted, repr([calls])).value == [(-1, 1)] * len(calls)
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the other instruction set is one of x86_64")
+def test_calls_of_another_instruction_set(sandbox, world):
+    """The 32-bit and x32 doors to the same kernel."""
+    code = "b8{}0000cd80c3"  # mov eax, number; int 0x80; ret
+    source = (
+        "import ctypes, mmap\ndef solve(code):\n    m = mmap.mmap(-1, 4096, prot=7)\n    m.write(bytes.fromhex(code))\n"
+        "    return ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(m)))()\n"
+    )
+    with world:
+        assert outcome_of(sandbox, source, repr([code.format("6701")])).status == "crashed"  # socket, as 0x167
+        x32 = "import ctypes\ndef solve(n): return ctypes.CDLL(None).syscall(0x40000000 + n, 2, 1, 0)\n"
+        assert outcome_of(sandbox, x32, "[41]").value == -1
+    assert world.harms == {}
+
+
+def test_boxes_do_not_see_each_other(sandbox):
+    writer = (
+        "import os, time\nopen('mine', 'w').write('secret')\nos.chmod('mine', 0o666)\n"
+        "def solve(n):\n    time.sleep(1)\n    return os.getcwd()\n"
+    )
+    reader = (
+        "import os, time\ndef solve(folder):\n    time.sleep(0.3)\n    seen = []\n"
+        "    for path in ('mine', folder, '/tmp/mine', '..', '/tmp', '/dev/shm', '../0/mine', '../1/mine'):\n"
+        "        try: seen.append(open(path).read())\n        except OSError: pass\n"
+        "        try: seen += [name for name in os.listdir(path) if name == 'mine']\n        except OSError: pass\n"
+        "    for pid in range(2, 70000):\n        if pid != os.getpid():\n            try: os.kill(pid, 9)\n"
+        "            except OSError: pass\n    return seen\n"
+    )
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(outcome_of, sandbox, writer)
+        second = pool.submit(outcome_of, sandbox, reader, "['/tmp/mine']")
+        assert first.result().status == "ok"
+        assert second.result().value == []
+
+
+def test_nothing_stays_from_one_check_to_the_next(sandbox):
+    leave = "import os, tempfile\ndef solve(n):\n    open('left', 'w').write('x')\n    os.symlink('/', 'root')\n" + (
+        "    os.makedirs('a/b')\n    tempfile.mkstemp()\n    import json\n    json.left = 1\n    return os.umask(0)\n"
+    )
+    look = "import os, json\ndef solve(n):\n    return [os.listdir('.'), hasattr(json, 'left'), os.umask(18)]\n"
+    for _ in range(3):
+        assert outcome_of(sandbox, leave).status == "ok"
+        assert outcome_of(sandbox, look).value == [[], False, 0o22]
+
+
+# --- honest programs -----------------------------------------------------------------------------------------------
+
+HONEST = {
+    "async": "import asyncio\nasync def part(i):\n    await asyncio.sleep(0)\n    return i * i\n"
+    "async def solve(n):\n    return sum(await asyncio.gather(*(part(i) for i in range(1, n + 1))))\n",
+    "asyncio_run": "import asyncio\nasync def main(n):\n    return sum(i * i for i in range(1, n + 1))\n"
+    "def solve(n):\n    return asyncio.run(main(n))\n",
+    "generator_inside": "def squares(n):\n    for i in range(1, n + 1): yield i * i\ndef solve(n):\n    return sum(squares(n))\n",
+    "bound_name": "import functools\nsolve = functools.partial(lambda e, n: sum(i ** e for i in range(1, n + 1)), 2)\n",
+    "solution_class": "class Solution:\n    def __init__(self): self.total = 0\n    def solve(self, n):\n"
+    "        self.total += sum(i * i for i in range(1, n + 1))\n        return self.total\n",
+    "nested_solution_helper": "class Solution:\n    def helper(self, i): return i * i\n    def solve(self, n):\n"
+    "        return sum(map(self.helper, range(1, n + 1)))\n",
+    "dataclass": "from dataclasses import dataclass\n@dataclass(order=True)\nclass P:\n    x: int\n"
+    "def solve(n):\n    return sum(P(i * i).x for i in range(1, n + 1))\n",
+    "enum_typing": "from enum import Enum\nfrom typing import List, NamedTuple\nclass C(Enum):\n    A = 1\n"
+    "class T(NamedTuple):\n    v: int\ndef solve(n: int) -> int:\n    return sum(T(i * i).v * C.A.value for i in range(1, n + 1))\n",
+    "lru_cache": "from functools import lru_cache\n@lru_cache(None)\ndef f(i): return 0 if i == 0 else i * i + f(i - 1)\n"
+    "def solve(n): return f(n)\n",
+    "deep_recursion_thread": "import sys, threading\nsys.setrecursionlimit(10 ** 6)\nthreading.stack_size(64 << 20)\n"
+    "def rec(i): return 0 if i == 0 else 1 + rec(i - 1)\n"
+    "def solve(n):\n    out = []\n    t = threading.Thread(target=lambda: out.append(rec(20000)))\n    t.start()\n    t.join()\n"
+    "    assert out == [20000]\n    return sum(i * i for i in range(1, n + 1))\n",
+    "process_pool": "import multiprocessing, subprocess, sys\ndef solve(n):\n"
+    "    out = subprocess.run([sys.executable, '-c', f'print(sum(i*i for i in range({n}+1)))'], capture_output=True, text=True)\n"
+    "    return int(out.stdout)\n",
+    "fork_and_pipe": "import os\ndef solve(n):\n    r, w = os.pipe()\n    if os.fork() == 0:\n"
+    "        os.write(w, str(sum(i * i for i in range(n + 1))).encode())\n        os._exit(0)\n"
+    "    os.wait()\n    return int(os.read(r, 100))\n",
+    "alarm_of_its_own": "import signal\ndef solve(n):\n    def ring(*_): raise TimeoutError\n    signal.signal(signal.SIGALRM, ring)\n"
+    "    signal.setitimer(signal.ITIMER_REAL, 0.05)\n    try:\n        while n: n += 0\n    except TimeoutError:\n"
+    "        return sum(i * i for i in range(1, n + 1))\n",
+    "tempfile_named": "import tempfile, os\ndef solve(n):\n    with tempfile.NamedTemporaryFile('w+', delete=False) as f:\n"
+    "        f.write(str(sum(i * i for i in range(n + 1))))\n    with open(f.name) as g: r = int(g.read())\n    os.remove(f.name)\n    return r\n",
+    "sqlite": "import sqlite3\ndef solve(n):\n    db = sqlite3.connect('x.db')\n    db.execute('create table t(x)')\n"
+    "    db.executemany('insert into t values (?)', [(i,) for i in range(1, n + 1)])\n"
+    "    r = db.execute('select sum(x * x) from t').fetchone()[0]\n    db.close()\n    import os\n    os.remove('x.db')\n    return r\n",
+    "network_tried": "import socket\ndef solve(n):\n    try: socket.create_connection(('127.0.0.1', 80), 1)\n"
+    "    except OSError: pass\n    return sum(i * i for i in range(1, n + 1))\n",
+    "chdir_and_environ": "import os\nos.chdir('/usr')\nos.environ.clear()\ndef solve(n): return sum(i * i for i in range(1, n + 1))\n",
+    "child_left_at_load": "import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+    "def solve(n): return sum(i * i for i in range(1, n + 1))\n",
+    "random_seeded": "import random\nrandom.seed(4)\nx = random.random()\ndef solve(n):\n    assert x == random.Random(4).random()\n"
+    "    return sum(i * i for i in range(1, n + 1))\n",
+    "prints_a_lot": "def solve(n):\n    print('x' * 100000)\n    return sum(i * i for i in range(1, n + 1))\n",
+    "closes_stdout": "import sys\ndef solve(n):\n    sys.stdout.close()\n    return sum(i * i for i in range(1, n + 1))\n",
+    "raises_limits": "import resource, sys\ndef solve(n):\n    try: resource.setrlimit(resource.RLIMIT_STACK, (-1, -1))\n"
+    "    except (ValueError, OSError): pass\n    sys.setrecursionlimit(10 ** 9)\n    return sum(i * i for i in range(1, n + 1))\n",
+    "magic_comment": "# -*- coding: latin-1 -*-\nÜ = 'é'\ndef solve(n):\n    assert len(Ü) == 1\n    return sum(i * i for i in range(1, n + 1))\n",
+    "future_import": "from __future__ import annotations\ndef solve(n: Nothing) -> Never: return sum(i * i for i in range(1, n + 1))\n",
+    "two_hundred_mb": "def solve(n):\n    x = bytearray(200 << 20)\n    return sum(i * i for i in range(1, n + 1))\n",
+    "long_source": "DATA = [" + "1234567, " * 40_000 + "]\ndef solve(n): return sum(i * i for i in range(1, n + 1))\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_honest_programs(name, sandbox):
+    assert passes(sandbox, HONEST[name])
+
+
+VALUES = [
+    None, True, False, 0, -1, 2**63 - 1, 2**63, -(2**63), -(2**63) - 1, 10**5000, -(7**3000), 0.0, -0.0, 1.5, 1e308, 5e-324,
+    math.inf, -math.inf, 1j, complex(-0.0, math.inf), "", "a", "é", "\0", "\ud800", "😀", "a\nb", '"\\', b"", b"\0\xff",
+    [], [1], [[]], [1, "a", None, [2.5]], (), (1,), (1, (2, [3])), set(), {1, "a", (2,)},
+    {}, {1: 2}, {"a": [1]}, {(1, 2): {3: 4}}, {None: None, True: False}, [True, 1, 1.0], list(range(2000)), "x" * 10**6,
+    {"i": "0x1"}, {"t": [1]}, [{"d": []}],
+]  # fmt: skip
+
+
+def test_values_come_back_as_they_are(sandbox):
+    run = sandbox.run_function("def solve(x): return x", "solve", [_text([value]) for value in VALUES], time_limit_s=20)
+    for value, outcome in zip(VALUES, run.outcomes):
+        assert outcome.status == "ok" and same(outcome.value, value), outcome
+        assert type(value) is not float or math.copysign(1, outcome.value) == math.copysign(1, value)
+    made = outcome_of(sandbox, "def solve(n): return [frozenset({1}), {frozenset({2, (3,)})}, frozenset()]").value
+    assert same(made, [frozenset({1}), {frozenset({2, (3,)})}, frozenset()])
+    nan = outcome_of(sandbox, "def solve(n): return [float('nan')]").value
+    assert math.isnan(nan[0])
+
+
+def _text(value: object) -> str:
+    """A literal, also of what repr writes otherwise."""
+    ((item),) = value
+    text = hex(item) if type(item) is int else repr(item)
+    return f"[{text}]".replace("inf", "1e999")
+
+
+@pytest.mark.parametrize(
+    ("body", "value"),
+    [
+        ("from collections import Counter; return Counter('aab')", {"a": 2, "b": 1}),
+        ("from collections import defaultdict; d = defaultdict(list); d[1].append(2); return d", {1: [2]}),
+        ("from collections import OrderedDict; return OrderedDict(a=1)", {"a": 1}),
+        ("import numpy as np; return np.float64(2.5)", 2.5),
+        (
+            "import numpy as np; return [np.int64(3), np.bool_(True), np.float32(0.5), np.str_('a')]",
+            [3, True, 0.5, "a"],
+        ),
+        ("import numpy as np; return {np.int32(1): (np.complex128(1j),)}", {1: (1j,)}),
+    ],
+)
+def test_kin_of_plain_values(sandbox, body, value):
+    if "numpy" in body:
+        pytest.importorskip("numpy")
+    assert same(outcome_of(sandbox, f"def solve(n):\n    {body}").value, value)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return object()", "return range(3)", "return map(str, [])", "return solve", "return int", "return {}.keys()",
+        "return (x for x in [1])", "return [[object()]]", "x = []; x.append(x); return x", "return bytearray(b'a')",
+        "class D(dict): pass\n    return D()", "class L(list): pass\n    return [L()]", "return Exception('a')",
+        "from decimal import Decimal; return Decimal(1)", "from enum import IntEnum\n    return IntEnum('E', 'A').A",
+        "x = []\n    for _ in range(5000): x = [x]\n    return x", "return 'x' * (5 << 20)", "return [0] * 2_000_000",
+    ],
+)  # fmt: skip
+def test_bad_values(sandbox, body):
+    outcome = outcome_of(sandbox, f"def solve(n):\n    {body}")
+    assert (outcome.status, outcome.value) == ("bad value", None) and outcome.error
+
+
+STATUSES = [
+    ("def solve(n:", "syntax error", "SyntaxError"),
+    ("def solve(n):\n\treturn 1\n        return 2", "syntax error", "TabError"),
+    ("x = '\0'", "syntax error", "null"),
+    ("def solve(n): return '\ud800'", "syntax error", "surrogate"),
+    ("def other(n): return 1", "no function", "solve"),
+    ("solve = 14", "no function", "solve"),
+    ("raise ValueError('at load')\ndef solve(n): pass", "exception", "ValueError: at load (line 1)"),
+    ("import no_such_module\ndef solve(n): pass", "exception", "ModuleNotFoundError"),
+    ("def solve(n):\n    x = 1\n    raise KeyError('k')", "exception", "KeyError: 'k' (line 3)"),
+    ("def solve(n): return solve(n)", "exception", "RecursionError"),
+    ("def solve(a, b): return a", "exception", "TypeError"),
+    ("def solve(n): return input()", "exception", "EOFError"),
+    ("x = int(input())\ndef solve(n): return x", "exception", "EOFError"),
+    ("def solve(n):\n    while True: pass", "time limit", ""),
+    ("def solve(n): return len(bytearray(1 << 40))", "memory limit", ""),
+    ("def solve(n):\n    while True: print('x' * 10000)", "output limit", ""),
+    ("def solve(n):\n    import sys\n    sys.exit(3)", "exited", "3"),
+    ("def solve(n):\n    import os\n    os._exit(3)", "exited", "3"),
+    ("def solve(n):\n    import ctypes\n    ctypes.string_at(0)", "crashed", "SIGSEGV"),
+    ("def solve(n): return {1: object}", "bad value", "type"),
+]
+
+
+@pytest.mark.parametrize(("source", "status", "error"), STATUSES)
+def test_statuses(sandbox, source, status, error):
+    run = sandbox.run_function(source, "solve", ["[3]", "[5]"], time_limit_s=1)
+    assert {outcome.status for outcome in run.outcomes} == {status} and len(run.outcomes) == 2
+    assert error in run.outcomes[0].error and all(outcome.value is None for outcome in run.outcomes)
+    alone = {"exception", "bad value", "memory limit", "exited"}  # a call can fail on its own in these ways
+    assert run.status == status or (run.status == "ok" and status in alone)
+
+
+def test_each_call_fails_on_its_own(sandbox):
+    source = "def solve(n):\n    print('got', n)\n    return 10 // n"
+    run = sandbox.run_function(source, "solve", ["[5]", "[0]", "[1]"])
+    assert run.status == "ok" and [outcome.status for outcome in run.outcomes] == ["ok", "exception", "ok"]
+    assert [outcome.value for outcome in run.outcomes] == [2, None, 10]
+    assert [outcome.stdout for outcome in run.outcomes] == ["got 5\n", "got 0\n", "got 1\n"]
+    assert 0 < run.cpu_s < 5 and run.wall_s > 0 and all(outcome.wall_s > 0 for outcome in run.outcomes)
+
+
+def test_entry_points(sandbox):
+    source = "class Box:\n    def __init__(self): self.n = 0\n    def add(self, n):\n        self.n += n\n        return self.n\n"
+    run = sandbox.run_function(source, "Box.add", ["[5]", "[5]"])
+    assert [outcome.value for outcome in run.outcomes] == [5, 5]
+    for missing in ("Box.none", "None.add", "add", "", "."):
+        assert sandbox.run_function(source, missing, ["[5]"]).status == "no function"
+    assert sandbox.run_function(source, "Box.add", []) == (
+        *["ok", "", [], sandbox.level],
+        *[pytest.approx(1, abs=1)] * 2,
+    )
+
+
+PROGRAMS = [
+    ("print(int(input()) + 1)", "41\n", "ok", "42\n"),
+    ("import sys\nprint(sum(map(int, sys.stdin.read().split())))", "1 2\n3\n", "ok", "6\n"),
+    (
+        "import sys\nn = int(sys.stdin.buffer.readline())\nprint(n, sys.stdin.buffer.readline())",
+        "1\n2",
+        "ok",
+        "1 b'2'\n",
+    ),
+    ("print(open(0).read())", "a\nb", "ok", "a\nb\n"),
+    ("import os\nprint(os.read(0, 100))", "é", "ok", "b'\\xc3\\xa9'\n"),
+    ("import sys\nfor line in sys.stdin: print(line.strip()[::-1])", "ab\r\ncd", "ok", "ba\ndc\n"),
+    ("if __name__ == '__main__':\n    print(__name__)", "", "ok", "__main__\n"),
+    ("import sys\nprint(1)\nsys.exit()", "", "ok", "1\n"),
+    ("print(1)\nexit(0)", "", "ok", "1\n"),
+    ("import os\nos.write(1, b'1')\nos._exit(0)", "", "ok", "1"),
+    ("import sys\nsys.stdout.buffer.write(b'\\xff\\xfe6\\n')", "", "ok", "\ufffd\ufffd6\n"),
+    ("import atexit\natexit.register(print, 'bye')\nprint('hi')", "", "ok", "hi\nbye\n"),
+    (
+        "import threading, time\nthreading.Thread(target=lambda: (time.sleep(0.2), print('late'))).start()",
+        "",
+        "ok",
+        "late\n",
+    ),
+    (
+        "import sys\nsys.setrecursionlimit(10**5)\ndef f(n): return n and 1 + f(n - 1)\nprint(f(20000))",
+        "",
+        "ok",
+        "20000\n",
+    ),
+    ("\ufeffprint(1)", "", "ok", "1\n"),
+    ("print(1)\r\nprint(2)\r\n", "", "ok", "1\n2\n"),
+    ("import multiprocessing as m\nq = m.Pipe()\nprint(1)", "", "ok", "1\n"),
+    ("import subprocess\nsubprocess.run(['echo', 'hi'])", "", "ok", "hi\n"),
+    ("import sys\nsys.exit(3)", "", "exited", ""),
+    ("import sys\nsys.exit('no')", "", "exited", ""),
+    ("import os\nprint(1)\nos._exit(3)", "", "exited", ""),
+    ("print(1)\nraise ValueError('x')", "", "exception", "1\n"),
+    ("def f(:", "", "syntax error", ""),
+    ("while True: pass", "", "time limit", ""),
+    ("print('partial', flush=True)\nwhile True: pass", "", "time limit", "partial\n"),
+    ("x = bytearray(1 << 40)", "", "memory limit", ""),
+    ("import ctypes\nctypes.string_at(0)", "", "crashed", ""),
+    ("input()", "", "exception", ""),
+    ("import os\nos.close(1)\nos.close(2)\nos.close(3)", "", "ok", ""),
+]
+
+
+@pytest.mark.parametrize(("source", "stdin", "status", "stdout"), PROGRAMS)
+def test_programs(sandbox, source, stdin, status, stdout):
+    outcome = sandbox.run_program(source, stdin, time_limit_s=1.5)
+    assert (outcome.status, outcome.stdout) == (status, stdout), outcome
+    assert outcome.value is None
+
+
+def test_program_errors_and_caps(sandbox):
+    assert "ValueError: x" in sandbox.run_program("x = 1\nraise ValueError('x')").error
+    assert 'File "solution.py", line 2' in sandbox.run_program("x = 1\nraise ValueError('x')").error
+    assert sandbox.run_program("import sys\nprint('why', file=sys.stderr)").error == "why"
+    for stream in (1, 2):
+        flood = sandbox.run_program(f"import os\nwhile True: os.write({stream}, b'x' * 100000)", time_limit_s=10)
+        assert flood.status == "output limit" and len(flood.stdout) <= code_sandbox.MAX_OUTPUT
+    big = "line\n" * 200_000
+    assert sandbox.run_program("import sys\nsys.stdout.write(sys.stdin.read())", big, time_limit_s=10).stdout == big
+
+
+# --- how it is called --------------------------------------------------------------------------------------------
+
+
+def test_from_threads(sandbox):
+    """64 at once give what one by one gives."""
+
+    def one(i: int):
+        if i % 8 == 7:
+            return outcome_of(sandbox, "def solve(n):\n    import os\n    os._exit(1)").status
+        return outcome_of(sandbox, f"def solve(n): return n + {i}", f"[{i}]").value
+
+    with ThreadPoolExecutor(64) as pool:
+        found = list(pool.map(one, range(64)))
+    assert found == ["exited" if i % 8 == 7 else 2 * i for i in range(64)]
+
+
+def test_inside_a_running_event_loop(sandbox):
+    async def main():
+        direct = outcome_of(sandbox, "def solve(n): return n").value
+        apart = await asyncio.gather(
+            *(asyncio.to_thread(outcome_of, sandbox, "def solve(n): return n") for _ in range(4))
+        )
+        return [direct, *(outcome.value for outcome in apart)]
+
+    assert asyncio.run(main()) == [3] * 5
+
+
+def test_signals_of_the_caller_are_left_alone(sandbox):
+    rung = []
+    before = signal.signal(signal.SIGALRM, lambda *_: rung.append(1))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        assert outcome_of(sandbox, "import time\ndef solve(n):\n    time.sleep(0.4)\n    return n").value == 3
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert rung == [1]
+
+
+SCRIPT = """
+import json, os, sys, time
+sys.path.insert(0, {folder!r})
+from code_sandbox import Sandbox
+"""
+
+
+def _script(tmp_path: Path, body: str, **options) -> subprocess.Popen:
+    """Python that has no main file, as in a notebook, with only a copy of the module."""
+    shutil.copy(code_sandbox.__file__, tmp_path)
+    program = SCRIPT.format(folder=str(tmp_path)) + body
+    return subprocess.Popen([options.pop("python", sys.executable), "-c", program], stdout=subprocess.PIPE, **options)
+
+
+def _gone(pids: set[int], within_s: float = 10) -> bool:
+    end = time.monotonic() + within_s
+    while time.monotonic() < end:
+        if not any(os.path.exists(f"/proc/{pid}") for pid in pids):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_check_dies_with_its_caller(sandbox, tmp_path, number):
+    body = f"""
+sandbox = Sandbox(level={sandbox.level!r})
+print("ready", flush=True)
+source = "import os, time\\ndef solve(n):\\n  for _ in range(3):\\n    if os.fork() == 0: os.setsid()\\n  time.sleep(60)"
+sandbox.run_function(source, "solve", ["[1]"], time_limit_s=60)
+"""
+    folders = set(Path("/tmp").glob("code-sandbox-*"))
+    caller = _script(tmp_path, body, stderr=subprocess.DEVNULL)
+    assert caller.stdout.readline() == b"ready\n"
+    end = time.monotonic() + 20
+    while len(_below(caller.pid)) < 6 and time.monotonic() < end:
+        time.sleep(0.05)
+    everyone = _below(caller.pid)
+    assert len(everyone) >= 6  # keeper, server, box and its children
+    caller.send_signal(number)
+    caller.wait()
+    assert _gone(everyone)
+    assert set(Path("/tmp").glob("code-sandbox-*")) <= folders
+
+
+def _below(pid: int) -> set[int]:
+    found = set()
+    for task in os.listdir(f"/proc/{pid}/task"):
+        for child in Path(f"/proc/{pid}/task/{task}/children").read_text().split():
+            found |= {int(child)} | (_below(int(child)) if os.path.exists(f"/proc/{child}") else set())
+    return found
+
+
+@pytest.mark.parametrize("whom", ["keeper", "server"])
+def test_a_killed_server_is_replaced(whom, tmp_path, sandbox):
+    with Sandbox(level=sandbox.level) as mine:
+        keeper = next(iter(mine._servers.values()))._process.pid
+        (server,) = (int(pid) for pid in Path(f"/proc/{keeper}/task/{keeper}/children").read_text().split())
+        with ThreadPoolExecutor(1) as pool:
+            running = pool.submit(outcome_of, mine, "import time\ndef solve(n):\n    time.sleep(1)\n    return n")
+            time.sleep(0.3)
+            os.kill({"keeper": keeper, "server": server}[whom], signal.SIGKILL)
+            assert running.result().value == 3  # tried again
+        assert outcome_of(mine, "def solve(n): return n").value == 3
+        assert _gone({server})
+
+
+def test_after_a_fork_the_child_has_a_server_of_its_own(sandbox):
+    assert outcome_of(sandbox, "def solve(n): return n").value == 3
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.write(write, str(outcome_of(sandbox, "def solve(n): return n + 1").value).encode())
+            for (owner, _), server in sandbox._servers.items():
+                if owner == os.getpid():
+                    server.stop()
+        finally:
+            os._exit(0)
+    os.waitpid(pid, 0)
+    os.close(write)
+    assert os.read(read, 10) == b"4"
+    os.close(read)
+    assert outcome_of(sandbox, "def solve(n): return n").value == 3
+
+
+def test_nothing_grows(sandbox):
+    """Neither descriptors nor processes nor zombies, after endings of every kind."""
+    endings = [
+        RIGHT,
+        "def solve(n):\n    while True: pass",
+        "def solve(n):\n    import os\n    os._exit(0)",
+        "def solve(",
+        "import os\nfor _ in range(3): os.fork()\ndef solve(n): return 1",
+    ]
+    for source in endings:
+        sandbox.run_function(source, "solve", ["[3]"], time_limit_s=0.05)
+    before = len(os.listdir("/proc/self/fd")), len(_below(os.getpid())), threading.active_count()
+    for _ in range(8):
+        for source in endings:
+            sandbox.run_function(source, "solve", ["[3]"], time_limit_s=0.05)
+            sandbox.run_program(source, "3", time_limit_s=0.05)
+    assert (len(os.listdir("/proc/self/fd")), len(_below(os.getpid())), threading.active_count()) == before
+
+
+def test_closing():
+    made = Sandbox(level=_some_level())
+    pids = _below(os.getpid())
+    made.close()
+    made.close()
+    assert _gone(pids - _below(os.getpid()))
+    with pytest.raises(SandboxError, match="closed"):
+        made.run_program("print(1)")
+
+
+def _some_level() -> str:
+    for level in ("namespaces", "landlock"):
+        try:
+            Sandbox(level=level).close()
+            return level
+        except SandboxError:
+            pass
+    pytest.skip("nothing isolates here")
+
+
+def test_a_forgotten_sandbox_takes_its_server_along():
+    made = Sandbox(level=_some_level())
+    pids = {server._process.pid for server in made._servers.values()}
+    del made
+    assert _gone(pids)
+
+
+# --- refusals and arguments ----------------------------------------------------------------------------------------
+
+
+def test_refuses_where_nothing_isolates(monkeypatch):
+    with pytest.raises(SandboxError, match="allow_unisolated"):
+        Sandbox(level="none")
+    monkeypatch.setattr(code_sandbox, "LEVELS", ("none",))
+    with pytest.raises(SandboxError, match="allow_unisolated"):
+        Sandbox()
+
+
+def test_falls_to_the_next_level_and_says_what_is_lost(monkeypatch):
+    real, refused = code_sandbox._Server, set()
+
+    def server(level, *rest):
+        if level in refused:
+            raise SandboxError("not here")
+        return real(level, *rest)
+
+    monkeypatch.setattr(code_sandbox, "_Server", server)
+    monkeypatch.setattr(code_sandbox, "_warned", set())
+    for level, lost in (("landlock", "/tmp is not private"), ("none", "run as you")):
+        refused.add(code_sandbox.LEVELS[code_sandbox.LEVELS.index(level) - 1])
+        try:
+            with pytest.warns(RuntimeWarning, match=lost) as seen, Sandbox(allow_unisolated=True) as made:
+                assert made.level == level
+                Sandbox(allow_unisolated=True).close()
+                assert outcome_of(made, RIGHT).level == level
+        except pytest.fail.Exception:
+            if os.getuid() == 0:
+                raise
+            pytest.skip("landlock needs root")
+        assert len(seen) == 1
+
+
+def test_unisolated_still_limits(tmp_path):
+    with _sandbox_at("none") as made:
+        assert passes(made, RIGHT)
+        assert outcome_of(made, "def solve(n):\n    while True: pass", time_limit_s=0.3).status == "time limit"
+        survivor = "import os, time\ndef solve(n):\n    if os.fork() == 0:\n        os.setsid()\n        time.sleep(60)\n    return 1"
+        assert outcome_of(made, survivor).value == 1
+        assert len(_below(os.getpid())) == len({*_below(os.getpid())} & _below(os.getpid()))
+        kill = "import os\ndef solve(n): os.kill(os.getppid(), 9)"
+        assert outcome_of(made, kill).status == "exception"
+        assert outcome_of(made, "import socket\ndef solve(n): socket.socket()").status == "exception"
+
+
+def test_not_on_other_systems(monkeypatch):
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with pytest.raises(SandboxError, match="needs Linux and this is darwin"):
+        Sandbox()
+
+
+@pytest.mark.parametrize("knobs", [{"level": "chroot"}, {"memory_mb": 0}, {"memory_mb": "512"}, {"memory_mb": 1.5}])
+def test_bad_knobs(knobs):
+    with pytest.raises(ValueError, match=str(next(iter(knobs.values())))):
+        Sandbox(**knobs)
+
+
+@pytest.mark.parametrize("call", ["3", "[x]", "[1", "", "{'a': 1}", "[open('x')]", "__import__('os')", "[1] + [2]"])
+def test_bad_calls(sandbox, call):
+    with pytest.raises(ValueError, match="call"):
+        sandbox.run_function(RIGHT, "solve", [call])
+
+
+def test_bad_arguments(sandbox):
+    with pytest.raises(TypeError, match="source is bytes"):
+        sandbox.run_function(b"", "solve", [])
+    with pytest.raises(TypeError, match="call is list"):
+        sandbox.run_function(RIGHT, "solve", [[3]])
+    with pytest.raises(TypeError, match="stdin is NoneType"):
+        sandbox.run_program("", None)
+    for limit in (0, -1, math.inf, math.nan):
+        with pytest.raises(ValueError, match="time_limit_s"):
+            sandbox.run_program("", time_limit_s=limit)
+
+
+def test_number_lists_read_as_python_reads_them():
+    for text in [
+        "[3]",
+        "[-1, [2,3 , [ ]]]",
+        "[00]",
+        "[01]",
+        "[1,]",
+        "[]",
+        "[[1], 2, -3]",
+        "[1 2]",
+        "[--1]",
+        "[9" + "9" * 30 + "]",
+    ]:
+        try:
+            want = ast.literal_eval(text)
+        except (SyntaxError, ValueError):
+            assert code_sandbox._number_lists(text) is None
+        else:
+            got = code_sandbox._number_lists(text)
+            assert got is None or same(got, want)
+
+
+# --- as an ordinary user -------------------------------------------------------------------------------------------
+
+
+def _ordinary_python() -> str | None:
+    """An interpreter that user 1234 can execute."""
+    if os.getuid() != 0:
+        return None
+    for python in (sys.executable, "/usr/bin/python3", "/usr/local/bin/python3"):
+        check = "import sys; sys.exit(sys.version_info < (3, 11))"
+        try:
+            done = subprocess.run([python, "-c", check], user=1234, group=1234, extra_groups=[], capture_output=True)
+        except OSError:
+            continue
+        if done.returncode == 0:
+            return python
+    return None
+
+
+@pytest.mark.skipif(_ordinary_python() is None, reason="needs root, to become somebody else, and a Python they can run")
+def test_as_an_ordinary_user(tmp_path):
+    canary = tmp_path / "canary"
+    canary.write_text("alive")
+    os.chown(canary, 1234, 1234)
+    attacks = {
+        name: source.replace("@CANARY@", str(canary)).replace("@SCRATCH@", "/nowhere").replace("@PORT@", "1")
+        for name, source in ATTACKS.items()
+        if name.startswith(("write", "kill", "fork", "daemon", "forge", "memory_children", "disk", "network_abstract"))
+    }
+    (tmp_path / "attacks.json").write_text(json.dumps(attacks))
+    body = f"""
+try:
+    sandbox = Sandbox(level="namespaces")
+except Exception as error:
+    print(json.dumps(str(error)))
+    sys.exit()
+found = {{}}
+for name, source in json.load(open({str(tmp_path / "attacks.json")!r})).items():
+    run = sandbox.run_function(source, "solve", ["[3]", "[5]", "[10]"], time_limit_s=1)
+    found[name] = [run.status, [outcome.value for outcome in run.outcomes]]
+run = sandbox.run_function({RIGHT!r}, "solve", ["[3]", "[5]", "[10]"])
+found["right"] = [run.status, [outcome.value for outcome in run.outcomes]]
+print(json.dumps(found), flush=True)
+print(json.dumps([line for line in os.popen("ps -o pid,args -u 1234") if "sleep" in line]))
+"""
+    for parent in (tmp_path, *tmp_path.parents[:3]):
+        parent.chmod(parent.stat().st_mode | 0o055)
+    python = _ordinary_python()
+    done = _script(tmp_path, body, python=python, user=1234, group=1234, extra_groups=[], cwd="/tmp", env={})
+    lines = [json.loads(line) for line in done.communicate()[0].splitlines()]
+    if isinstance(lines[0], str):
+        pytest.skip(f"no user namespaces here: {lines[0]}")
+    found = lines[0]
+    assert found.pop("right") == ["ok", [14, 55, 385]]
+    assert [name for name, (_, values) in found.items() if values == [14, 55, 385]] == []
+    assert [name for name, (status, _) in found.items() if status == "sandbox"] == []
+    assert canary.read_text() == "alive"
+
+
+def test_uses_only_the_standard_library():
+    tree = ast.parse(Path(code_sandbox.__file__).read_text())
+    names = Counter()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names.update(alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            names[node.module.split(".")[0]] += 1
+    assert set(names) <= sys.stdlib_module_names
+
+
+def test_memory_of_the_caller_does_not_follow_the_programs(sandbox):
+    def peak() -> int:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    before = peak()
+    for body in (
+        "return ['x' * 100] * 10 ** 6",
+        "import os\n    while True: os.write(1, b'x' * 10 ** 6)",
+        "return b'x' * 10 ** 8",
+    ):
+        outcome_of(sandbox, f"def solve(n):\n    {body}", time_limit_s=2)
+    assert peak() - before < 100_000  # KiB
