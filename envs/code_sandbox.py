@@ -918,7 +918,7 @@ class _Boxes:
             self._poll.register(descriptor, select.POLLIN)
         last = time.monotonic()
         while True:
-            for descriptor, _ in self._poll.poll(50 if self._boxes else None):
+            for descriptor, _ in self._poll.poll(50 if self._boxes or self._place.tidying() else None):
                 if descriptor in watched:
                     return
                 if descriptor in self._boxes:
@@ -1224,6 +1224,9 @@ class _Namespaces:
     def clear(self, slot: int) -> bool:
         return True  # everything went with the first process
 
+    def tidying(self) -> bool:
+        return False
+
     def sweep(self) -> None:
         pass
 
@@ -1374,8 +1377,12 @@ class _Users:
                     os._exit(0)
             else:
                 self._removers.add(pid)
-        self._removers -= {pid for pid in self._removers if os.waitpid(pid, os.WNOHANG)[0]}
         return os.path.isdir(folder)
+
+    def tidying(self) -> bool:
+        """Whether files are still being removed."""
+        self._removers -= {pid for pid in self._removers if os.waitpid(pid, os.WNOHANG)[0]}
+        return bool(self._removers)
 
     def _provide(self, slot: int) -> None:
         """A new folder for a slot, and the rules that leave only that one writable."""

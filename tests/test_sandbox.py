@@ -73,7 +73,7 @@ def outcome_of(sandbox: Sandbox, source: str, call: str = "[3]", **options):
 # --- harms, by name ----------------------------------------------------------------------------------------------
 
 
-def family(pid: int) -> dict[int, int]:
+def family(pid: int, uids: range) -> dict[int, int]:
     """Process number -> bytes of memory, of everything below `pid`, and of everything that runs as a user of a box."""
     parents, users = {}, {}
     for name in filter(str.isdigit, os.listdir("/proc")):
@@ -83,7 +83,7 @@ def family(pid: int) -> dict[int, int]:
             users[int(name)] = os.stat(f"/proc/{name}").st_uid
         except OSError:
             continue
-    found = {one for one, user in users.items() if 50_000 <= user < 59_100}
+    found = {one for one, user in users.items() if user in uids}
     for one in parents:
         line = one
         while line in parents and line != pid:
@@ -107,6 +107,9 @@ class World:
 
     def __init__(self, folder: Path, sandbox: Sandbox):
         self.folder, self.sandbox = folder, sandbox
+        user = int(sandbox.run_program("import os\nprint(os.getuid())").stdout)
+        first = user - (user - code_sandbox._FIRST_UID) % (code_sandbox.MAX_TASKS + 1)
+        self.uids = range(first, first + code_sandbox.MAX_TASKS) if user < code_sandbox._LAST_UID + 100 else range(0)
         self.scratch, self.home = folder / "scratch", folder / "home"
         self.scratch.mkdir()
         self.home.mkdir()
@@ -140,7 +143,7 @@ class World:
 
     def _sample(self) -> None:
         while self._watching:
-            self.peak = max(self.peak, sum(family(os.getpid()).values()))
+            self.peak = max(self.peak, sum(family(os.getpid(), self.uids).values()))
             time.sleep(0.05)
 
     def _state(self) -> tuple:
@@ -188,8 +191,8 @@ class World:
     def _survivors(self) -> dict[int, int]:
         """Processes that are neither a server nor its keeper."""
         ours = {server._process.pid for server in self.sandbox._servers.values()}
-        for _ in range(20):
-            left = family(os.getpid())
+        for _ in range(1500):  # files may still be on their way out
+            left = family(os.getpid(), self.uids)
             left = {pid for pid in left if pid not in ours and _parent(pid) not in ours}
             if not left:
                 return {}
