@@ -96,10 +96,10 @@ def family(pid: int, uids: range) -> dict[int, int]:
 def _pss(pid: int) -> int:
     """Bytes of memory, those that several processes share divided between them."""
     try:
-        line = next(line for line in open(f"/proc/{pid}/smaps_rollup") if line.startswith("Pss:"))
-    except (OSError, StopIteration):
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
         return 0
-    return 1024 * int(line.split()[1])
+    return 1024 * sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
 
 
 class World:
@@ -255,172 +255,540 @@ def test_shared_suite(case, sandbox, world, capfd):
 
 # --- more attacks, by kind: none may pass, none may do harm ----------------------------------------------------------
 
-SOLVE = "def solve(n):\n"
-COUNTED = "    return [14, 55, 385][count]\n"  # the right answers in the order of the tests
 ATTACKS = {
     # answers without the work
-    "forge_int_subclass": "class Q(int):\n    def __eq__(self, o): return True\n    __hash__ = int.__hash__\n"
-    + SOLVE
-    + "    return Q(14)\n",
-    "forge_str_subclass": "class Q(str):\n    def __eq__(self, o): return True\n    __hash__ = str.__hash__\n"
-    + SOLVE
-    + "    return Q('14')\n",
-    "forge_numpy_lookalike": "class generic:\n    __module__ = 'numpy'\n    def item(self): return 14\n"
-    + SOLVE
-    + "    return generic()\n",
-    "forge_true_for_all": SOLVE + "    return True\n",
-    "forge_write_answers": "import json, os\n"
-    "def frame(token, value):\n"
-    "    body = json.dumps({'status': 'ok', 'error': '', 'token': token, 'cpu_s': 0.0}).encode() + b'\\n' + value\n"
-    "    return len(body).to_bytes(4, 'little') + body\n"
-    + SOLVE
-    + "    for fd in range(3, 64):\n        for token in range(9):\n"
-    "            for value in (b'14', b'55', b'385'):\n                try: os.write(fd, frame(token, value))\n"
-    "                except OSError: pass\n    return -1\n",
-    "forge_answers_before_questions": "import os\nfor v in (b'14', b'55', b'385'):\n"
-    '    body = b\'{"status": "ok", "token": 0}\\n\' + v\n    os.write(3, len(body).to_bytes(4, \'little\') + body)\n'
-    + SOLVE
-    + "    return -1\n",
-    "forge_huge_frame": "import os\n" + SOLVE + "    os.write(3, b'\\xff' * 64)\n    return -1\n",
-    "forge_garbage_frames": "import os, threading\ndef spam():\n    while True: os.write(3, os.urandom(64))\n"
-    "threading.Thread(target=spam, daemon=True).start()\n" + SOLVE + "    return -1\n",
-    "forge_nested_head": "import os\n"
-    + SOLVE
-    + "    b = b'[' * 60000\n    os.write(3, len(b).to_bytes(4, 'little') + b)\n    return -1\n",
-    "forge_unjudgeable": "import os\nb = b'{\"status\": \"sandbox\"}'\nos.write(3, len(b).to_bytes(4, 'little') + b)\n"
-    + SOLVE
-    + "    return -1\n",
-    "forge_failed_box": "import os\n"
-    + SOLVE
-    + "    b = b'{\"status\": \"failed\"}'\n    os.write(3, len(b).to_bytes(4, 'little') + b)\n    os._exit(1)\n",
-    "forge_colliding_keys": "import os, json\n"
-    + SOLVE
-    + "    m = 2 ** 61 - 1\n    return dict.fromkeys([i * m for i in range(60)] + list(range(1, 2000)))\n",
+    "forge_int_subclass": r"""
+class Q(int):
+    def __eq__(self, o): return True
+    __hash__ = int.__hash__
+def solve(n):
+    return Q(14)
+""",
+    "forge_str_subclass": r"""
+class Q(str):
+    def __eq__(self, o): return True
+    __hash__ = str.__hash__
+def solve(n):
+    return Q('14')
+""",
+    "forge_numpy_lookalike": r"""
+class generic:
+    __module__ = 'numpy'
+    def item(self): return 14
+def solve(n):
+    return generic()
+""",
+    "forge_true_for_all": r"""
+def solve(n):
+    return True
+""",
+    "forge_write_answers": r"""
+import json, os
+def frame(token, value):
+    body = json.dumps({'status': 'ok', 'error': '', 'token': token, 'cpu_s': 0.0}).encode() + b'\n' + value
+    return len(body).to_bytes(4, 'little') + body
+def solve(n):
+    for fd in range(3, 64):
+        for token in range(9):
+            for value in (b'14', b'55', b'385'):
+                try: os.write(fd, frame(token, value))
+                except OSError: pass
+    return -1
+""",
+    "forge_answers_before_questions": r"""
+import os
+for v in (b'14', b'55', b'385'):
+    body = b'{"status": "ok", "token": 0}\n' + v
+    os.write(3, len(body).to_bytes(4, 'little') + body)
+def solve(n):
+    return -1
+""",
+    "forge_huge_frame": r"""
+import os
+def solve(n):
+    os.write(3, b'\xff' * 64)
+    return -1
+""",
+    "forge_garbage_frames": r"""
+import os, threading
+def spam():
+    while True: os.write(3, os.urandom(64))
+threading.Thread(target=spam, daemon=True).start()
+def solve(n):
+    return -1
+""",
+    "forge_nested_head": r"""
+import os
+def solve(n):
+    b = b'[' * 60000
+    os.write(3, len(b).to_bytes(4, 'little') + b)
+    return -1
+""",
+    "forge_unjudgeable": r"""
+import os
+b = b'{"status": "sandbox"}'
+os.write(3, len(b).to_bytes(4, 'little') + b)
+def solve(n):
+    return -1
+""",
+    "forge_failed_box": r"""
+import os
+def solve(n):
+    b = b'{"status": "failed"}'
+    os.write(3, len(b).to_bytes(4, 'little') + b)
+    os._exit(1)
+""",
+    "forge_colliding_keys": r"""
+import os, json
+def solve(n):
+    m = 2 ** 61 - 1
+    return dict.fromkeys([i * m for i in range(60)] + list(range(1, 2000)))
+""",
     # answers by counting the calls
-    "count_global": "c = iter([14, 55, 385])\n" + SOLVE + "    return next(c)\n",
-    "count_default": "def solve(n, c=[]):\n    c.append(n)\n    return [14, 55, 385][len(c) - 1]\n",
-    "count_builtins": SOLVE
-    + "    import builtins\n    count = builtins.__dict__.setdefault('c', [])\n    count.append(n)\n"
-    "    return [14, 55, 385][len(count) - 1]\n",
-    "count_file": SOLVE + "    open('count', 'a').write('x')\n    count = len(open('count').read()) - 1\n" + COUNTED,
-    "count_environ": "import os\n"
-    + SOLVE
-    + "    count = int(os.environ.get('c', 0))\n    os.environ['c'] = str(count + 1)\n"
-    + COUNTED,
-    "count_slow_load": "import time\ntime.sleep(0.1)\nc = iter([14, 55, 385])\n" + SOLVE + "    return next(c)\n",
-    "count_thread_at_load": "import threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()\n"
-    "c = iter([14, 55, 385])\n" + SOLVE + "    return next(c)\n",
-    "count_in_the_server": "import sys\nf = sys._getframe()\nwhile f.f_back: f = f.f_back\n"
-    + SOLVE
-    + "    c = sys.modules['code_sandbox'].__dict__.setdefault('c', iter([14, 55, 385]))\n    return next(c)\n",
-    "patch_the_encoder": "import sys\nm = sys.modules['code_sandbox']\nc = iter(['14', '55', '385'])\n"
-    "m._encode = lambda value: next(c)\nm._load = lambda code: sys.modules['solution']\n" + SOLVE + "    return -1\n",
-    "patch_json": "import json\njson.dumps = lambda *a, **k: '14'\njson.loads = lambda *a, **k: {}\n"
-    + SOLVE
-    + "    return -1\n",
-    "patch_everything": "import builtins, os, sys, time\nfor m in (os, sys, time, builtins):\n"
-    "    for k in list(vars(m)):\n        if k not in ('__builtins__', 'modules'):\n"
-    "            try: setattr(m, k, lambda *a, **k: 14)\n            except BaseException: pass\n"
-    + SOLVE
-    + "    return 14\n",
+    "count_global": r"""
+c = iter([14, 55, 385])
+def solve(n):
+    return next(c)
+""",
+    "count_default": r"""
+def solve(n, c=[]):
+    c.append(n)
+    return [14, 55, 385][len(c) - 1]
+""",
+    "count_builtins": r"""
+def solve(n):
+    import builtins
+    count = builtins.__dict__.setdefault('c', [])
+    count.append(n)
+    return [14, 55, 385][len(count) - 1]
+""",
+    "count_file": r"""
+def solve(n):
+    open('count', 'a').write('x')
+    count = len(open('count').read()) - 1
+    return [14, 55, 385][count]
+""",
+    "count_environ": r"""
+import os
+def solve(n):
+    count = int(os.environ.get('c', 0))
+    os.environ['c'] = str(count + 1)
+    return [14, 55, 385][count]
+""",
+    "count_slow_load": r"""
+import time
+time.sleep(0.1)
+c = iter([14, 55, 385])
+def solve(n):
+    return next(c)
+""",
+    "count_thread_at_load": r"""
+import threading, time
+threading.Thread(target=time.sleep, args=(60,)).start()
+c = iter([14, 55, 385])
+def solve(n):
+    return next(c)
+""",
+    "count_in_the_server": r"""
+import sys
+f = sys._getframe()
+while f.f_back: f = f.f_back
+def solve(n):
+    c = sys.modules['code_sandbox'].__dict__.setdefault('c', iter([14, 55, 385]))
+    return next(c)
+""",
+    "patch_the_encoder": r"""
+import sys
+m = sys.modules['code_sandbox']
+c = iter(['14', '55', '385'])
+m._encode = lambda value: next(c)
+m._load = lambda code: sys.modules['solution']
+def solve(n):
+    return -1
+""",
+    "patch_json": r"""
+import json
+json.dumps = lambda *a, **k: '14'
+json.loads = lambda *a, **k: {}
+def solve(n):
+    return -1
+""",
+    "patch_everything": r"""
+import builtins, os, sys, time
+for m in (os, sys, time, builtins):
+    for k in list(vars(m)):
+        if k not in ('__builtins__', 'modules'):
+            try: setattr(m, k, lambda *a, **k: 14)
+            except BaseException: pass
+def solve(n):
+    return 14
+""",
     # time
-    "time_load": "while True: pass\n" + SOLVE + "    return 14\n",
-    "time_sleep": SOLVE + "    import time\n    time.sleep(1000)\n",
-    "time_catches_all": SOLVE + "    while True:\n        try:\n            while True: pass\n"
-    "        except BaseException: pass\n",
-    "time_ignores_signals": "import signal\nfor s in range(1, 65):\n    try: signal.signal(s, signal.SIG_IGN)\n"
-    "    except (OSError, ValueError): pass\n" + SOLVE + "    while True: pass\n",
-    "time_stops_itself": SOLVE + "    import os\n    os.kill(os.getpid(), 19)\n    while True: pass\n",
-    "time_error_text": "class E(Exception):\n    def __str__(self):\n        while True: pass\n"
-    + SOLVE
-    + "    raise E\n",
-    "time_destructor": "class D:\n    def __del__(self):\n        while True: pass\n"
-    + SOLVE
-    + "    D()\n    return -1\n",
-    "time_regex": SOLVE + "    import re\n    re.match('(a+)+$', 'a' * 60 + 'b')\n",
-    "time_big_str": SOLVE + "    import sys\n    sys.set_int_max_str_digits(0)\n    return len(str(7 ** 10 ** 8))\n",
-    "time_trace": "import sys, time\nsys.settrace(lambda *a: time.sleep(0.2))\n" + SOLVE + "    return -1\n",
-    "time_child_holds_the_pipe": SOLVE + "    import os, time\n    if os.fork() == 0:\n        time.sleep(1000)\n"
-    "    return -1\n",
+    "time_load": r"""
+while True: pass
+def solve(n):
+    return 14
+""",
+    "time_sleep": r"""
+def solve(n):
+    import time
+    time.sleep(1000)
+""",
+    "time_catches_all": r"""
+def solve(n):
+    while True:
+        try:
+            while True: pass
+        except BaseException: pass
+""",
+    "time_ignores_signals": r"""
+import signal
+for s in range(1, 65):
+    try: signal.signal(s, signal.SIG_IGN)
+    except (OSError, ValueError): pass
+def solve(n):
+    while True: pass
+""",
+    "time_stops_itself": r"""
+def solve(n):
+    import os
+    os.kill(os.getpid(), 19)
+    while True: pass
+""",
+    "time_error_text": r"""
+class E(Exception):
+    def __str__(self):
+        while True: pass
+def solve(n):
+    raise E
+""",
+    "time_destructor": r"""
+class D:
+    def __del__(self):
+        while True: pass
+def solve(n):
+    D()
+    return -1
+""",
+    "time_regex": r"""
+def solve(n):
+    import re
+    re.match('(a+)+$', 'a' * 60 + 'b')
+""",
+    "time_big_str": r"""
+def solve(n):
+    import sys
+    sys.set_int_max_str_digits(0)
+    return len(str(7 ** 10 ** 8))
+""",
+    "time_trace": r"""
+import sys, time
+sys.settrace(lambda *a: time.sleep(0.2))
+def solve(n):
+    return -1
+""",
+    "time_child_holds_the_pipe": r"""
+def solve(n):
+    import os, time
+    if os.fork() == 0:
+        time.sleep(1000)
+    return -1
+""",
     # memory, disk, output
-    "memory_string": SOLVE + "    return len('x' * 10 ** 11)\n",
-    "memory_lists": SOLVE + "    x = []\n    while True: x = [x, list(range(10 ** 6))]\n",
-    "memory_children": SOLVE + "    import os, time\n    for _ in range(40):\n        if os.fork() == 0:\n"
-    "            try: x = bytearray(b'x') * (300 << 20)\n            finally: time.sleep(60)\n"
-    "    time.sleep(60)\n",
-    "memory_shared_map": SOLVE + "    import mmap\n    maps = []\n    while True:\n        m = mmap.mmap(-1, 1 << 28)\n"
-    "        m.write(b'x' * (1 << 28))\n        maps.append(m)\n",
-    "memory_threads": SOLVE + "    import threading, time\n    while True:\n"
-    "        threading.Thread(target=time.sleep, args=(60,)).start()\n",
-    "memory_result": SOLVE + "    return ['x' * 1000] * 10 ** 6\n",
-    "memory_result_dag": SOLVE + "    r = []\n    for _ in range(60): r = [r, r]\n    return r\n",
-    "memory_result_bytes": SOLVE + "    return b'x' * (200 << 20)\n",
-    "disk_many_files": SOLVE + "    for i in range(100):\n        open(f'f{i}', 'wb').write(b'x' * (16 << 20))\n",
-    "disk_unlinked": SOLVE + "    import os\n    keep = []\n    for i in range(100):\n        f = open('f', 'wb')\n"
-    "        os.unlink('f')\n        f.write(b'x' * (16 << 20))\n        f.flush()\n        keep.append(f)\n",
-    "disk_inodes": SOLVE + "    import os\n    for i in range(10 ** 6): os.mkdir(str(i))\n",
-    "disk_deep": SOLVE
-    + "    import os\n    for i in range(3000):\n        os.mkdir('d')\n        os.chdir('d')\n    return -1\n",
-    "disk_locked": SOLVE
-    + "    import os\n    os.makedirs('a/b')\n    open('a/b/c', 'w').close()\n    os.chmod('a/b', 0)\n"
-    "    os.chmod('a', 0)\n    os.chmod('.', 0)\n    return -1\n",
-    "descriptors": SOLVE + "    import os\n    while True: os.pipe()\n",
-    "output_forever": SOLVE + "    while True: print('x' * 10000)\n",
-    "output_stderr": SOLVE + "    import os\n    while True: os.write(2, b'x' * 100000)\n",
+    "memory_string": r"""
+def solve(n):
+    return len('x' * 10 ** 11)
+""",
+    "memory_lists": r"""
+def solve(n):
+    x = []
+    while True: x = [x, list(range(10 ** 6))]
+""",
+    "memory_children": r"""
+def solve(n):
+    import os, time
+    for _ in range(40):
+        if os.fork() == 0:
+            try: x = bytearray(b'x') * (300 << 20)
+            finally: time.sleep(60)
+    time.sleep(60)
+""",
+    "memory_shared_map": r"""
+def solve(n):
+    import mmap
+    maps = []
+    while True:
+        m = mmap.mmap(-1, 1 << 28)
+        m.write(b'x' * (1 << 28))
+        maps.append(m)
+""",
+    "memory_threads": r"""
+def solve(n):
+    import threading, time
+    while True:
+        threading.Thread(target=time.sleep, args=(60,)).start()
+""",
+    "memory_result": r"""
+def solve(n):
+    return ['x' * 1000] * 10 ** 6
+""",
+    "memory_result_dag": r"""
+def solve(n):
+    r = []
+    for _ in range(60): r = [r, r]
+    return r
+""",
+    "memory_result_bytes": r"""
+def solve(n):
+    return b'x' * (200 << 20)
+""",
+    "disk_many_files": r"""
+def solve(n):
+    for i in range(100):
+        open(f'f{i}', 'wb').write(b'x' * (16 << 20))
+""",
+    "disk_unlinked": r"""
+def solve(n):
+    import os
+    keep = []
+    for i in range(100):
+        f = open('f', 'wb')
+        os.unlink('f')
+        f.write(b'x' * (16 << 20))
+        f.flush()
+        keep.append(f)
+""",
+    "disk_inodes": r"""
+def solve(n):
+    import os
+    for i in range(10 ** 6): os.mkdir(str(i))
+""",
+    "disk_deep": r"""
+def solve(n):
+    import os
+    for i in range(3000):
+        os.mkdir('d')
+        os.chdir('d')
+    return -1
+""",
+    "disk_locked": r"""
+def solve(n):
+    import os
+    os.makedirs('a/b')
+    open('a/b/c', 'w').close()
+    os.chmod('a/b', 0)
+    os.chmod('a', 0)
+    os.chmod('.', 0)
+    return -1
+""",
+    "descriptors": r"""
+def solve(n):
+    import os
+    while True: os.pipe()
+""",
+    "output_forever": r"""
+def solve(n):
+    while True: print('x' * 10000)
+""",
+    "output_stderr": r"""
+def solve(n):
+    import os
+    while True: os.write(2, b'x' * 100000)
+""",
     # processes
-    "fork_bomb": SOLVE + "    import os\n    while True:\n        try: os.fork()\n        except OSError: pass\n",
-    "fork_bomb_setsid": SOLVE
-    + "    import os\n    while True:\n        try:\n            if os.fork() == 0: os.setsid()\n"
-    "            else: os._exit(0)\n        except OSError: pass\n",
-    "daemon_at_load": "import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n"
-    "        os.closerange(0, 64)\n        time.sleep(60)\n    os._exit(0)\n" + SOLVE + "    return -1\n",
-    "kill_everyone": SOLVE + "    import os\n    os.kill(-1, 9)\n    return -1\n",
-    "kill_each": SOLVE + "    import os\n    for pid in range(1, 70000):\n        if pid != os.getpid():\n"
-    "            try: os.kill(pid, 9)\n            except OSError: pass\n    return -1\n",
-    "stop_each": SOLVE + "    import os\n    for pid in range(1, 70000):\n        if pid != os.getpid():\n"
-    "            try: os.kill(pid, 19)\n            except OSError: pass\n    return -1\n",
-    "owner_of_pipe": SOLVE + "    import fcntl, os\n    r, w = os.pipe()\n    for pid in range(1, 40000):\n"
-    "        try:\n            fcntl.fcntl(r, fcntl.F_SETOWN, pid)\n            fcntl.fcntl(r, 10, 9)\n"
-    "            fcntl.fcntl(r, fcntl.F_SETFL, os.O_ASYNC)\n            os.write(w, b'x')\n"
-    "        except OSError: pass\n    return -1\n",
-    "exec_over": SOLVE + "    import os\n    os.execv('/bin/sh', ['sh', '-c', 'echo 14; sleep 60'])\n",
-    "abort": SOLVE + "    import os\n    os.abort()\n",
-    "exit_clean": SOLVE + "    raise SystemExit(0)\n",
-    "exit_at_load": "import sys\nsys.exit(0)\n" + SOLVE + "    return 14\n",
-    "exit_hard_at_load": "import os\nos._exit(0)\n" + SOLVE + "    return 14\n",
-    "interrupt": SOLVE + "    raise KeyboardInterrupt\n",
-    # files, network, secrets, the kernel
-    "write_subprocess": SOLVE
-    + "    import subprocess\n    subprocess.run('echo hacked >> @CANARY@', shell=True)\n    return -1\n",
-    "write_hard_link": SOLVE + "    import os\n    os.link('@CANARY@', 'lnk')\n    open('lnk', 'w').write('hacked')\n",
-    "write_truncate": SOLVE
-    + "    import os\n    try: os.truncate('@CANARY@', 0)\n    finally: os.truncate('/dev/null', 0)\n",
-    "write_rename": SOLVE + "    import os\n    os.rename('@CANARY@', 'mine')\n",
-    "write_remove": SOLVE
-    + "    import os, shutil\n    shutil.rmtree('@SCRATCH@/..', ignore_errors=True)\n    return -1\n",
-    "write_mode": SOLVE + "    import os\n    os.chmod('@CANARY@', 0)\n",
-    "write_scratch": SOLVE + "    open('@SCRATCH@/new', 'w').write('x')\n",
-    "write_up": SOLVE
-    + "    import os\n    for i in range(1, 12):\n        try: open('../' * i + '@CANARY@', 'a').write('x')\n"
-    "        except OSError: pass\n    return -1\n",
-    "read_home": SOLVE + "    import os\n    os.listdir('@FAKEHOME@')\n    return open('@FAKEHOME@/token').read()\n",
-    "read_environ": "import os, glob\n"
-    + SOLVE
-    + "    found = dict(os.environ)\n    for path in glob.glob('/proc/*/environ') + ['/proc/self/environ']:\n"
-    "        try: found[path] = open(path, 'rb').read()\n        except OSError: pass\n    raise ValueError(str(found))\n",
-    "read_descriptors": "import os\n"
-    + SOLVE
-    + "    found = []\n    for fd in range(0, 300):\n        if fd != 3:\n            try: found.append(os.read(fd, 100))\n"
-    "            except OSError: pass\n    raise ValueError(repr(found))\n",
-    "network_tcp": SOLVE + "    import socket\n    socket.create_connection(('127.0.0.1', @PORT@), 1).send(b'x')\n",
-    "network_udp": SOLVE + "    import socket\n    socket.socket(2, 2).sendto(b'x', ('127.0.0.1', @PORT@))\n",
-    "network_abstract_datagram": SOLVE + "    import socket\n    a, b = socket.socketpair(type=socket.SOCK_DGRAM)\n"
-    "    a.sendto(b'x', chr(0) + 'study_abs')\n",
-    "network_urllib": SOLVE + "    import urllib.request\n"
-    "    return urllib.request.urlopen('http://127.0.0.1:@PORT@', timeout=1).read()\n",
-    "network_asyncio": SOLVE + "    import asyncio\n    asyncio.run(asyncio.open_connection('127.0.0.1', @PORT@))\n",
+    "fork_bomb": r"""
+def solve(n):
+    import os
+    while True:
+        try: os.fork()
+        except OSError: pass
+""",
+    "fork_bomb_setsid": r"""
+def solve(n):
+    import os
+    while True:
+        try:
+            if os.fork() == 0: os.setsid()
+            else: os._exit(0)
+        except OSError: pass
+""",
+    "daemon_at_load": r"""
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.closerange(0, 64)
+        time.sleep(60)
+    os._exit(0)
+def solve(n):
+    return -1
+""",
+    "kill_everyone": r"""
+def solve(n):
+    import os
+    os.kill(-1, 9)
+    return -1
+""",
+    "kill_each": r"""
+def solve(n):
+    import os
+    for pid in range(1, 70000):
+        if pid != os.getpid():
+            try: os.kill(pid, 9)
+            except OSError: pass
+    return -1
+""",
+    "stop_each": r"""
+def solve(n):
+    import os
+    for pid in range(1, 70000):
+        if pid != os.getpid():
+            try: os.kill(pid, 19)
+            except OSError: pass
+    return -1
+""",
+    "owner_of_pipe": r"""
+def solve(n):
+    import fcntl, os
+    r, w = os.pipe()
+    for pid in range(1, 40000):
+        try:
+            fcntl.fcntl(r, fcntl.F_SETOWN, pid)
+            fcntl.fcntl(r, 10, 9)
+            fcntl.fcntl(r, fcntl.F_SETFL, os.O_ASYNC)
+            os.write(w, b'x')
+        except OSError: pass
+    return -1
+""",
+    "exec_over": r"""
+def solve(n):
+    import os
+    os.execv('/bin/sh', ['sh', '-c', 'echo 14; sleep 60'])
+""",
+    "abort": r"""
+def solve(n):
+    import os
+    os.abort()
+""",
+    "exit_clean": r"""
+def solve(n):
+    raise SystemExit(0)
+""",
+    "exit_at_load": r"""
+import sys
+sys.exit(0)
+def solve(n):
+    return 14
+""",
+    "exit_hard_at_load": r"""
+import os
+os._exit(0)
+def solve(n):
+    return 14
+""",
+    "interrupt": r"""
+def solve(n):
+    raise KeyboardInterrupt
+""",
+    # files, network, secrets
+    "write_subprocess": r"""
+def solve(n):
+    import subprocess
+    subprocess.run('echo hacked >> @CANARY@', shell=True)
+    return -1
+""",
+    "write_hard_link": r"""
+def solve(n):
+    import os
+    os.link('@CANARY@', 'lnk')
+    open('lnk', 'w').write('hacked')
+""",
+    "write_truncate": r"""
+def solve(n):
+    import os
+    try: os.truncate('@CANARY@', 0)
+    finally: os.truncate('/dev/null', 0)
+""",
+    "write_rename": r"""
+def solve(n):
+    import os
+    os.rename('@CANARY@', 'mine')
+""",
+    "write_remove": r"""
+def solve(n):
+    import os, shutil
+    shutil.rmtree('@SCRATCH@/..', ignore_errors=True)
+    return -1
+""",
+    "write_mode": r"""
+def solve(n):
+    import os
+    os.chmod('@CANARY@', 0)
+""",
+    "write_scratch": r"""
+def solve(n):
+    open('@SCRATCH@/new', 'w').write('x')
+""",
+    "write_up": r"""
+def solve(n):
+    import os
+    for i in range(1, 12):
+        try: open('../' * i + '@CANARY@', 'a').write('x')
+        except OSError: pass
+    return -1
+""",
+    "read_home": r"""
+def solve(n):
+    import os
+    os.listdir('@FAKEHOME@')
+    return open('@FAKEHOME@/token').read()
+""",
+    "read_environ": r"""
+import os, glob
+def solve(n):
+    found = dict(os.environ)
+    for path in glob.glob('/proc/*/environ') + ['/proc/self/environ']:
+        try: found[path] = open(path, 'rb').read()
+        except OSError: pass
+    raise ValueError(str(found))
+""",
+    "read_descriptors": r"""
+import os
+def solve(n):
+    found = []
+    for fd in range(0, 300):
+        if fd != 3:
+            try: found.append(os.read(fd, 100))
+            except OSError: pass
+    raise ValueError(repr(found))
+""",
+    "network_tcp": r"""
+def solve(n):
+    import socket
+    socket.create_connection(('127.0.0.1', @PORT@), 1).send(b'x')
+""",
+    "network_udp": r"""
+def solve(n):
+    import socket
+    socket.socket(2, 2).sendto(b'x', ('127.0.0.1', @PORT@))
+""",
+    "network_abstract_datagram": r"""
+def solve(n):
+    import socket
+    a, b = socket.socketpair(type=socket.SOCK_DGRAM)
+    a.sendto(b'x', chr(0) + 'study_abs')
+""",
+    "network_urllib": r"""
+def solve(n):
+    import urllib.request
+    return urllib.request.urlopen('http://127.0.0.1:@PORT@', timeout=1).read()
+""",
+    "network_asyncio": r"""
+def solve(n):
+    import asyncio
+    asyncio.run(asyncio.open_connection('127.0.0.1', @PORT@))
+""",
 }
-SLOW = {"disk_inodes", "memory_children"}
 
 
 @pytest.mark.parametrize("name", ATTACKS)
@@ -441,11 +809,13 @@ FORBIDDEN = {  # name: numbers on x86_64 and aarch64
     "unshare": (272, 97), "setns": (308, 268), "mount": (165, 40), "umount2": (166, 39), "pivot_root": (155, 41),
     "chroot": (161, 51), "fsopen": (430, 430), "move_mount": (429, 429), "open_tree": (428, 428), "clone3": (435, 435),
     "bpf": (321, 280), "perf_event_open": (298, 241), "userfaultfd": (323, 282), "io_uring_setup": (425, 425),
-    "keyctl": (250, 219), "add_key": (248, 217), "request_key": (249, 218), "memfd_create": (319, 279),
+    "keyctl": (250, 219),
+    "add_key": (248, 217), "request_key": (249, 218), "memfd_create": (319, 279),
     "memfd_secret": (447, 447), "shmget": (29, 194), "msgget": (68, 186), "semget": (64, 190), "mq_open": (180, 180),
     "open_by_handle_at": (304, 265), "kexec_load": (246, 104), "init_module": (175, 105), "reboot": (169, 142),
     "swapon": (167, 224), "acct": (163, 89), "quotactl": (179, 60), "syslog": (103, 116), "settimeofday": (164, 170),
-    "sethostname": (170, 161), "personality": (135, 92), "seccomp": (317, 277), "setuid": (105, 146), "capset": (126, 91),
+    "sethostname": (170, 161), "personality": (135, 92), "seccomp": (317, 277), "setuid": (105, 146),
+    "capset": (126, 91),
     "connect": (42, 203), "bind": (49, 200), "listen": (50, 201), "accept4": (288, 242), "fanotify_init": (300, 262),
     "inotify_init1": (294, 26), "mbind": (237, 235), "migrate_pages": (256, 238), "vmsplice": (278, 75),
     "pidfd_open": (434, 434), "pidfd_send_signal": (424, 424), "kcmp": (312, 272), "lookup_dcookie": (212, 18),
@@ -527,65 +897,206 @@ def test_nothing_stays_from_one_check_to_the_next(sandbox):
 # --- honest programs -----------------------------------------------------------------------------------------------
 
 HONEST = {
-    "async": "import asyncio\nasync def part(i):\n    await asyncio.sleep(0)\n    return i * i\n"
-    "async def solve(n):\n    return sum(await asyncio.gather(*(part(i) for i in range(1, n + 1))))\n",
-    "asyncio_run": "import asyncio\nasync def main(n):\n    return sum(i * i for i in range(1, n + 1))\n"
-    "def solve(n):\n    return asyncio.run(main(n))\n",
-    "generator_inside": "def squares(n):\n    for i in range(1, n + 1): yield i * i\ndef solve(n):\n    return sum(squares(n))\n",
-    "bound_name": "import functools\nsolve = functools.partial(lambda e, n: sum(i ** e for i in range(1, n + 1)), 2)\n",
-    "solution_class": "class Solution:\n    def __init__(self): self.total = 0\n    def solve(self, n):\n"
-    "        self.total += sum(i * i for i in range(1, n + 1))\n        return self.total\n",
-    "nested_solution_helper": "class Solution:\n    def helper(self, i): return i * i\n    def solve(self, n):\n"
-    "        return sum(map(self.helper, range(1, n + 1)))\n",
-    "dataclass": "from dataclasses import dataclass\n@dataclass(order=True)\nclass P:\n    x: int\n"
-    "def solve(n):\n    return sum(P(i * i).x for i in range(1, n + 1))\n",
-    "enum_typing": "from enum import Enum\nfrom typing import List, NamedTuple\nclass C(Enum):\n    A = 1\n"
-    "class T(NamedTuple):\n    v: int\ndef solve(n: int) -> int:\n    return sum(T(i * i).v * C.A.value for i in range(1, n + 1))\n",
-    "lru_cache": "from functools import lru_cache\n@lru_cache(None)\ndef f(i): return 0 if i == 0 else i * i + f(i - 1)\n"
-    "def solve(n): return f(n)\n",
-    "deep_recursion_thread": "import sys, threading\nsys.setrecursionlimit(10 ** 6)\nthreading.stack_size(64 << 20)\n"
-    "def rec(i): return 0 if i == 0 else 1 + rec(i - 1)\n"
-    "def solve(n):\n    out = []\n    t = threading.Thread(target=lambda: out.append(rec(20000)))\n    t.start()\n    t.join()\n"
-    "    assert out == [20000]\n    return sum(i * i for i in range(1, n + 1))\n",
-    "process_pool": "import multiprocessing, subprocess, sys\ndef solve(n):\n"
-    "    out = subprocess.run([sys.executable, '-c', f'print(sum(i*i for i in range({n}+1)))'], capture_output=True, text=True)\n"
-    "    return int(out.stdout)\n",
-    "fork_and_pipe": "import os\ndef solve(n):\n    r, w = os.pipe()\n    if os.fork() == 0:\n"
-    "        os.write(w, str(sum(i * i for i in range(n + 1))).encode())\n        os._exit(0)\n"
-    "    os.wait()\n    return int(os.read(r, 100))\n",
-    "alarm_of_its_own": "import signal\ndef solve(n):\n    def ring(*_): raise TimeoutError\n    signal.signal(signal.SIGALRM, ring)\n"
-    "    signal.setitimer(signal.ITIMER_REAL, 0.05)\n    try:\n        while n: n += 0\n    except TimeoutError:\n"
-    "        return sum(i * i for i in range(1, n + 1))\n",
-    "tempfile_named": "import tempfile, os\ndef solve(n):\n    with tempfile.NamedTemporaryFile('w+', delete=False) as f:\n"
-    "        f.write(str(sum(i * i for i in range(n + 1))))\n    with open(f.name) as g: r = int(g.read())\n    os.remove(f.name)\n    return r\n",
-    "sqlite": "import sqlite3\ndef solve(n):\n    db = sqlite3.connect('x.db')\n    db.execute('create table t(x)')\n"
-    "    db.executemany('insert into t values (?)', [(i,) for i in range(1, n + 1)])\n"
-    "    r = db.execute('select sum(x * x) from t').fetchone()[0]\n    db.close()\n    import os\n    os.remove('x.db')\n    return r\n",
-    "network_tried": "import socket\ndef solve(n):\n    try: socket.create_connection(('127.0.0.1', 80), 1)\n"
-    "    except OSError: pass\n    return sum(i * i for i in range(1, n + 1))\n",
-    "chdir_and_environ": "import os\nos.chdir('/usr')\nos.environ.clear()\ndef solve(n): return sum(i * i for i in range(1, n + 1))\n",
-    "child_left_at_load": "import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
-    "def solve(n): return sum(i * i for i in range(1, n + 1))\n",
-    "random_seeded": "import random\nrandom.seed(4)\nx = random.random()\ndef solve(n):\n    assert x == random.Random(4).random()\n"
-    "    return sum(i * i for i in range(1, n + 1))\n",
-    "prints_a_lot": "def solve(n):\n    print('x' * 100000)\n    return sum(i * i for i in range(1, n + 1))\n",
-    "closes_stdout": "import sys\ndef solve(n):\n    sys.stdout.close()\n    return sum(i * i for i in range(1, n + 1))\n",
-    "raises_limits": "import resource, sys\ndef solve(n):\n    try: resource.setrlimit(resource.RLIMIT_STACK, (-1, -1))\n"
-    "    except (ValueError, OSError): pass\n    sys.setrecursionlimit(10 ** 9)\n    return sum(i * i for i in range(1, n + 1))\n",
-    "magic_comment": "# -*- coding: latin-1 -*-\nÜ = 'é'\ndef solve(n):\n    assert len(Ü) == 1\n    return sum(i * i for i in range(1, n + 1))\n",
-    "future_import": "from __future__ import annotations\ndef solve(n: Nothing) -> Never: return sum(i * i for i in range(1, n + 1))\n",
-    "two_hundred_mb": "def solve(n):\n    x = bytearray(200 << 20)\n    return sum(i * i for i in range(1, n + 1))\n",
-    "long_source": "DATA = [" + "1234567, " * 40_000 + "]\ndef solve(n): return sum(i * i for i in range(1, n + 1))\n",
-}  # fmt: skip
+    "async": r"""
+import asyncio
+async def part(i):
+    await asyncio.sleep(0)
+    return i * i
+async def solve(n):
+    return sum(await asyncio.gather(*(part(i) for i in range(1, n + 1))))
+""",
+    "asyncio_run": r"""
+import asyncio
+async def main(n):
+    return sum(i * i for i in range(1, n + 1))
+def solve(n):
+    return asyncio.run(main(n))
+""",
+    "generator_inside": r"""
+def squares(n):
+    for i in range(1, n + 1): yield i * i
+def solve(n):
+    return sum(squares(n))
+""",
+    "bound_name": r"""
+import functools
+solve = functools.partial(lambda e, n: sum(i ** e for i in range(1, n + 1)), 2)
+""",
+    "solution_class": r"""
+class Solution:
+    def __init__(self): self.total = 0
+    def solve(self, n):
+        self.total += sum(i * i for i in range(1, n + 1))
+        return self.total
+""",
+    "nested_solution_helper": r"""
+class Solution:
+    def helper(self, i): return i * i
+    def solve(self, n):
+        return sum(map(self.helper, range(1, n + 1)))
+""",
+    "dataclass": r"""
+from dataclasses import dataclass
+@dataclass(order=True)
+class P:
+    x: int
+def solve(n):
+    return sum(P(i * i).x for i in range(1, n + 1))
+""",
+    "enum_typing": r"""
+from enum import Enum
+from typing import List, NamedTuple
+class C(Enum):
+    A = 1
+class T(NamedTuple):
+    v: int
+def solve(n: int) -> int:
+    return sum(T(i * i).v * C.A.value for i in range(1, n + 1))
+""",
+    "lru_cache": r"""
+from functools import lru_cache
+@lru_cache(None)
+def f(i): return 0 if i == 0 else i * i + f(i - 1)
+def solve(n): return f(n)
+""",
+    "deep_recursion_thread": r"""
+import sys, threading
+sys.setrecursionlimit(10 ** 6)
+threading.stack_size(64 << 20)
+def rec(i): return 0 if i == 0 else 1 + rec(i - 1)
+def solve(n):
+    out = []
+    t = threading.Thread(target=lambda: out.append(rec(20000)))
+    t.start()
+    t.join()
+    assert out == [20000]
+    return sum(i * i for i in range(1, n + 1))
+""",
+    "process_pool": r"""
+import multiprocessing, subprocess, sys
+def solve(n):
+    code = f'print(sum(i * i for i in range({n} + 1)))'
+    out = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True)
+    return int(out.stdout)
+""",
+    "fork_and_pipe": r"""
+import os
+def solve(n):
+    r, w = os.pipe()
+    if os.fork() == 0:
+        os.write(w, str(sum(i * i for i in range(n + 1))).encode())
+        os._exit(0)
+    os.wait()
+    return int(os.read(r, 100))
+""",
+    "alarm_of_its_own": r"""
+import signal
+def solve(n):
+    def ring(*_): raise TimeoutError
+    signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    try:
+        while n: n += 0
+    except TimeoutError:
+        return sum(i * i for i in range(1, n + 1))
+""",
+    "tempfile_named": r"""
+import tempfile, os
+def solve(n):
+    with tempfile.NamedTemporaryFile('w+', delete=False) as f:
+        f.write(str(sum(i * i for i in range(n + 1))))
+    with open(f.name) as g: r = int(g.read())
+    os.remove(f.name)
+    return r
+""",
+    "sqlite": r"""
+import sqlite3
+def solve(n):
+    db = sqlite3.connect('x.db')
+    db.execute('create table t(x)')
+    db.executemany('insert into t values (?)', [(i,) for i in range(1, n + 1)])
+    r = db.execute('select sum(x * x) from t').fetchone()[0]
+    db.close()
+    import os
+    os.remove('x.db')
+    return r
+""",
+    "network_tried": r"""
+import socket
+def solve(n):
+    try: socket.create_connection(('127.0.0.1', 80), 1)
+    except OSError: pass
+    return sum(i * i for i in range(1, n + 1))
+""",
+    "chdir_and_environ": r"""
+import os
+os.chdir('/usr')
+os.environ.clear()
+def solve(n): return sum(i * i for i in range(1, n + 1))
+""",
+    "child_left_at_load": r"""
+import subprocess, sys
+subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])
+def solve(n): return sum(i * i for i in range(1, n + 1))
+""",
+    "random_seeded": r"""
+import random
+random.seed(4)
+x = random.random()
+def solve(n):
+    assert x == random.Random(4).random()
+    return sum(i * i for i in range(1, n + 1))
+""",
+    "prints_a_lot": r"""
+def solve(n):
+    print('x' * 100000)
+    return sum(i * i for i in range(1, n + 1))
+""",
+    "closes_stdout": r"""
+import sys
+def solve(n):
+    sys.stdout.close()
+    return sum(i * i for i in range(1, n + 1))
+""",
+    "raises_limits": r"""
+import resource, sys
+def solve(n):
+    try: resource.setrlimit(resource.RLIMIT_STACK, (-1, -1))
+    except (ValueError, OSError): pass
+    sys.setrecursionlimit(10 ** 9)
+    return sum(i * i for i in range(1, n + 1))
+""",
+    "magic_comment": r"""
+# -*- coding: latin-1 -*-
+Ü = 'é'
+def solve(n):
+    assert len(Ü) == 1
+    return sum(i * i for i in range(1, n + 1))
+""",
+    "future_import": r"""
+from __future__ import annotations
+def solve(n: Nothing) -> Never: return sum(i * i for i in range(1, n + 1))
+""",
+    "two_hundred_mb": r"""
+def solve(n):
+    x = bytearray(200 << 20)
+    return sum(i * i for i in range(1, n + 1))
+""",
+    "long_source": r"""
+DATA = [NUMBERS]
+def solve(n): return sum(i * i for i in range(1, n + 1))
+""",
+}
 
 
 @pytest.mark.parametrize("name", HONEST)
 def test_honest_programs(name, sandbox):
-    assert passes(sandbox, HONEST[name])
+    assert passes(sandbox, HONEST[name].replace("NUMBERS", "1234567, " * 40_000))
 
 
 VALUES = [
-    None, True, False, 0, -1, 2**63 - 1, 2**63, -(2**63), -(2**63) - 1, 10**5000, -(7**3000), 0.0, -0.0, 1.5, 1e308, 5e-324,
+    None, True, False, 0, -1, 2**63 - 1, 2**63, -(2**63), -(2**63) - 1, 10**5000, -(7**3000), 0.0, -0.0, 1.5,
+    1e308, 5e-324,
     math.inf, -math.inf, 1j, complex(-0.0, math.inf), "", "a", "é", "\0", "\ud800", "😀", "a\nb", '"\\', b"", b"\0\xff",
     [], [1], [[]], [1, "a", None, [2.5]], (), (1,), (1, (2, [3])), set(), {1, "a", (2,)},
     {}, {1: 2}, {"a": [1]}, {(1, 2): {3: 4}}, {None: None, True: False}, [True, 1, 1.0], list(range(2000)), "x" * 10**6,
@@ -689,7 +1200,7 @@ def test_each_call_fails_on_its_own(sandbox):
 
 
 def test_entry_points(sandbox):
-    source = "class Box:\n    def __init__(self): self.n = 0\n    def add(self, n):\n        self.n += n\n        return self.n\n"
+    source = "class Box:\n    n = 0\n    def add(self, n):\n        self.n += n\n        return self.n\n"
     run = sandbox.run_function(source, "Box.add", ["[5]", "[5]"])
     assert [outcome.value for outcome in run.outcomes] == [5, 5]
     for missing in ("Box.none", "None.add", "add", "", "."):
@@ -829,12 +1340,18 @@ def _gone(pids: set[int], within_s: float = 10) -> bool:
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_a_check_dies_with_its_caller(sandbox, tmp_path, number):
-    body = f"""
+    body = f'''
 sandbox = Sandbox(level={sandbox.level!r})
 print("ready", flush=True)
-source = "import os, time\\ndef solve(n):\\n  for _ in range(3):\\n    if os.fork() == 0: os.setsid()\\n  time.sleep(60)"
-sandbox.run_function(source, "solve", ["[1]"], time_limit_s=60)
+source = """
+import os, time
+def solve(n):
+    for _ in range(3):
+        if os.fork() == 0: os.setsid()
+    time.sleep(60)
 """
+sandbox.run_function(source, "solve", ["[1]"], time_limit_s=60)
+'''
     folders = set(Path("/tmp").glob("code-sandbox-*"))
     caller = _script(tmp_path, body, stderr=subprocess.DEVNULL)
     assert caller.stdout.readline() == b"ready\n"
@@ -975,9 +1492,10 @@ def test_unisolated_still_limits(tmp_path):
     with _sandbox_at("none") as made:
         assert passes(made, RIGHT)
         assert outcome_of(made, "def solve(n):\n    while True: pass", time_limit_s=0.3).status == "time limit"
-        survivor = "import os, time\ndef solve(n):\n    if os.fork() == 0:\n        os.setsid()\n        time.sleep(60)\n    return 1"
+        below = _below(os.getpid())
+        survivor = "import os, time\nif os.fork() == 0:\n    os.setsid()\n    time.sleep(60)\ndef solve(n): return 1"
         assert outcome_of(made, survivor).value == 1
-        assert len(_below(os.getpid())) == len({*_below(os.getpid())} & _below(os.getpid()))
+        assert _below(os.getpid()) == below
         kill = "import os\ndef solve(n): os.kill(os.getppid(), 9)"
         assert outcome_of(made, kill).status == "exception"
         assert outcome_of(made, "import socket\ndef solve(n): socket.socket()").status == "exception"
