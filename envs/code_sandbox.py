@@ -630,6 +630,7 @@ def _judge_calls(check: _Check, request: dict, arguments: list[bytes], limit: fl
     if not stopped:
         message = check.exchange(None, time.monotonic() + limit)
         stopped = check.verdict() if message is None else _load_failure(message)
+    check.drain()  # what loading printed
     outcomes = [None] * len(arguments)
     for index in _secret_order(len(arguments)):
         if stopped:
@@ -651,8 +652,7 @@ def _load_failure(message: dict) -> tuple[str, str] | None:
 
 def _judge_call(check: _Check, arguments: bytes, limit: float) -> tuple[Outcome, tuple[str, str] | None]:
     """The outcome, and why the run stops if it does."""
-    token = random.SystemRandom().getrandbits(62)  # so that no answer can be written before its question
-    check.drain()
+    token = int.from_bytes(os.urandom(7), "little")  # so that no answer can be written before its question
     printed, start = len(check.stdout), time.monotonic()
     message = check.exchange(b"%d\n%b" % (token, arguments), start + limit)
     wall = time.monotonic() - start
@@ -1066,7 +1066,7 @@ def _limits(address_space: int, tasks: int) -> None:
         (resource.RLIMIT_AS, address_space),
         (resource.RLIMIT_NPROC, tasks),
         (resource.RLIMIT_FSIZE, DISK_MB << 20),
-        (resource.RLIMIT_NOFILE, 128),
+        (resource.RLIMIT_NOFILE, 64),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_MEMLOCK, 0),
         (resource.RLIMIT_MSGQUEUE, 0),
