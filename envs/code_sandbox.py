@@ -36,7 +36,6 @@ import gc
 import json
 import linecache
 import os
-import random
 import re
 import resource
 import select
@@ -62,7 +61,7 @@ MAX_ITEMS = 1_000_000  # items of one result, all nested ones together
 MAX_DEPTH = 400
 MAX_TASKS = 64  # processes and threads of one check
 DISK_MB = 64  # files of one check
-MAX_GRACE_S = 30.0  # added to a time limit at most where other processes hold the cores
+MAX_STRETCH = 3.0  # of a time limit, where others hold the cores: time that a program waits for one does not count
 
 _LOST = {
     "landlock": "process numbers and file metadata of this machine stay visible to the programs, /tmp is not private, "
@@ -168,7 +167,7 @@ class Sandbox:
             entry_point: a name, or "Class.method" with the class made without arguments. A plain name that is missing
                 is also looked for in a class `Solution`.
             calls: for each call the list of arguments as the text of a Python literal, such as "[[3, 1], 2]".
-            time_limit_s: seconds for loading, and for each call.
+            time_limit_s: seconds for loading, and for each call; a busy machine can stretch them by `MAX_STRETCH`.
 
         Raises:
             ValueError: a call is not the literal of a list, or the time limit is not positive.
@@ -409,7 +408,7 @@ class _Check:
         self.stdout, self.stderr = bytearray(), bytearray()
         self._in, self._leased, self._out = bytearray(), bytearray(), memoryview(b"")
         self._ends, self._pipes = [], {}
-        self._waited, self._granted, self._grace = None, 0.0, 0.0  # seconds
+        self._waited, self._granted, self._grace, self._most = None, 0.0, 0.0, 0.0  # seconds
 
     def __enter__(self) -> "_Check":
         self.start, self._poll = time.monotonic(), select.poll()
@@ -439,7 +438,7 @@ class _Check:
 
     def exchange(self, payload: bytes | None, deadline: float) -> dict | None:
         """Send `payload`, if any, and wait for the next message; None when `reason` is set instead."""
-        self._grace = 0.0
+        self._grace, self._most = 0.0, (MAX_STRETCH - 1) * (deadline - time.monotonic())
         if payload is not None:
             self._out = memoryview(len(payload).to_bytes(4, "little") + payload)
             self._poll.modify(self._talk, select.POLLIN | select.POLLOUT)
@@ -496,11 +495,10 @@ class _Check:
         while self._waited is None and not self.reason and time.monotonic() < until:
             self._attend(0.1)
         more = (self._waited or 0.0) - self._granted
-        if self.reason or more < 0.02 or self._grace + more > MAX_GRACE_S:
-            return False
-        self._granted += more
+        self._granted += max(more, 0.0)
+        more = min(more, self._most - self._grace)
         self._grace += more
-        return True
+        return not self.reason and more >= 0.02
 
     def _collect(self, descriptor: int) -> bool:
         """Take what there is on a pipe; False when there is nothing."""
@@ -575,13 +573,21 @@ class _Check:
                 os.close(self._pipes.popitem()[0])
 
     def _end(self) -> None:
-        with contextlib.suppress(OSError):
-            self._lease.shutdown(socket.SHUT_WR)
-            self._lease.settimeout(10)
-            while data := self._lease.recv(4096):
-                self._leased += data
+        # A box that waits for a call leaves by itself when none can come; for any other the server is told to end it.
+        if self.reason or not self._ends_by(self._talk, 0.05):
+            self._ends_by(self._lease, 10)
         self.report = self._last_line()
         self.drain()
+
+    def _ends_by(self, line: socket.socket, seconds: float) -> bool:
+        """Hang up on a line; whether the server then reports the end of the box in time."""
+        with contextlib.suppress(OSError):
+            line.shutdown(socket.SHUT_WR)
+            self._lease.settimeout(seconds)
+            while data := self._lease.recv(4096):
+                self._leased += data
+            return True
+        return False
 
     def _last_line(self) -> dict:
         """The report; empty if the server died before it was complete."""
@@ -676,6 +682,8 @@ def _judge_call(check: _Check, arguments: bytes, limit: float) -> tuple[Outcome,
 
 def _secret_order(n: int) -> list[int]:
     """Any order but the one given."""
+    import random
+
     order = list(range(n))
     random.SystemRandom().shuffle(order)
     return order if n < 2 or order != sorted(order) else order[1:] + order[:1]
@@ -1298,7 +1306,7 @@ class _Users:
         self._abi = _landlock_abi()
         if self._landlock and not self._abi:
             raise SandboxError("this kernel has no Landlock")
-        self._home = f"/tmp/code-sandbox-{os.getpid()}-{random.SystemRandom().getrandbits(64):x}"
+        self._home = f"/tmp/code-sandbox-{os.getpid()}-{os.urandom(8).hex()}"
         os.mkdir(self._home)
         os.chmod(self._home, 0o711)
         _c("prctl", _SUBREAPER, 1, 0, 0, 0)
@@ -1364,7 +1372,7 @@ class _Users:
                     os.unlink(os.path.join(folder, name))
                 os.chmod(folder, 0o700)
                 return True
-        aside = f"{self._home}/{slot}-{random.getrandbits(64):x}"
+        aside = f"{self._home}/{slot}-{os.urandom(8).hex()}"
         with contextlib.suppress(OSError):
             os.rename(folder, aside)
             self._provide(slot)
