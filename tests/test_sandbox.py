@@ -250,7 +250,8 @@ def test_shared_suite(case, sandbox, world, capfd, monkeypatch):
             tests = [(repr(_literal(test["args"])), _literal(test["expected"])) for test in case["tests"]]
             passed = passes(sandbox, source, tests, case["entry"])
     assert world.harms == {}
-    assert world.elapsed < LIMIT_S * (1 if case["group"] != "benign" else 3) + 2
+    busy = 1 if os.getloadavg()[0] < 2 * len(os.sched_getaffinity(0)) else 6  # then even making a box takes seconds
+    assert world.elapsed < busy * (LIMIT_S * (3 if case["group"] == "benign" else 1) + 2)
     assert "FORGED_MARKER" not in capfd.readouterr().out
     assert case["expect"] == "any" or passed == (case["expect"] == "pass")
 
