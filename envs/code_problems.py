@@ -83,10 +83,11 @@ _ABOUT = {
     "dates": "a list days of dates, as text YYYY-MM-DD",
     "moves": "a string moves of letters U, D, L and R (one step up, down, left or right on a grid)",
 }
-_WORDS = (
-    "apple river stone cloud level noon green tiger otter moon sun a kayak paper oak plum ice echo robot civic tree eel "
-    "banana window orange ink up it on sea door radar lemon umbrella east"
-).split()
+_split = str.split
+_WORDS = _split(
+    "apple river stone cloud level noon green tiger otter moon sun a kayak paper oak plum ice echo robot civic tree "
+    "eel banana window orange ink up it on sea door radar lemon umbrella east"
+)
 _PEOPLE = ("Ada", "Bo", "Cy", "Dee", "Eli", "Fay", "Gus", "Ivy")
 _TEXTS = (
     "", "a", "Hello World", "level", "racecar", "aaa", "Zebra crossing 42", "The quick brown fox", "x1y22z333", "noon",
@@ -306,7 +307,8 @@ def _simulations() -> None:
     simulate("circle", "ints", "ints",
         "circle, order, at = list({x}), [], 0\nfor left in range(len({x}), 0, -1):\n    at = (at + {k} - 1) % left\n"
         "    order.append(circle.pop(at))\n{y} = order",
-        "stand them in a circle and count off from the first: the one counted {k} leaves, and counting starts again at 1 with "
+        "stand them in a circle and count off from the first: the one counted {k} leaves, and counting starts "
+        "again at 1 with "
         "the one after it, until none is left; list them in the order of leaving|count 1 to {k} again and again around "
         "a circle of them, starting at the first; whoever is counted {k} leaves at once; list them as they leave",
         (2, 3))
@@ -329,7 +331,8 @@ def _simulations() -> None:
         "take the largest sum that numbers standing next to each other have (0 if none is above 0)"
         "|find the stretch of neighbours with the greatest sum and take that sum, at least 0")
     simulate("profit", "ints", "int",
-        "best, low = 0, None\nfor x in {x}:\n    low = x if low is None else min(low, x)\n    best = max(best, x - low)\n"
+        "best, low = 0, None\nfor x in {x}:\n    low = x if low is None else min(low, x)\n"
+        "    best = max(best, x - low)\n"
         "{y} = best",
         "take them as prices over time and take the largest gain from buying once and selling later (0 without a gain)"
         "|find the greatest rise from a number to a later one, 0 if there is none")
@@ -346,14 +349,16 @@ def _simulations() -> None:
         "list after each move how many steps the start is away (steps across plus steps up or down)"
         "|after every move note the distance to the start, horizontal plus vertical")
     simulate("visited", "moves", "int",
-        "x = y = 0\nseen = {(0, 0)}\nfor c in {x}:\n    x += (c == 'R') - (c == 'L')\n    y += (c == 'U') - (c == 'D')\n"
+        "x = y = 0\nseen = {(0, 0)}\nfor c in {x}:\n    x += (c == 'R') - (c == 'L')\n"
+        "    y += (c == 'U') - (c == 'D')\n"
         "    seen.add((x, y))\n{y} = len(seen)",
         "count the different squares that are visited, the start included"
         "|take the number of distinct grid squares touched, counting the start")
     simulate("fenced", "moves", "ints",
         "x = y = 0\nfor c in {x}:\n    x = min({k}, max(0, x + (c == 'R') - (c == 'L')))\n"
         "    y = min({k}, max(0, y + (c == 'U') - (c == 'D')))\n{y} = [x, y]",
-        "start at [0, 0] on a board whose x and y go from 0 to {k}, ignore moves that would leave it, and take the final "
+        "start at [0, 0] on a board whose x and y go from 0 to {k}, ignore moves that would leave it, and take "
+        "the final "
         "position as [x, y] (R adds 1 to x, U adds 1 to y)|walk from [0, 0], x to the right and y upwards, staying put "
         "whenever a move would take x or y below 0 or above {k}, and take the end as [x, y]", (2, 3))
     for name, code, says in (
@@ -362,7 +367,8 @@ def _simulations() -> None:
         ("retrace", "{x}[::-1].translate(str.maketrans('LRUD', 'RLDU'))",
          "make the moves of the way back: the opposite moves in reverse order|turn the way around, last move first and "
          "each one in the opposite direction"),
-        ("skip_moves", "{x}[::2]", "leave out every second move, the first one staying|use only moves 1, 3, 5 and so on"),
+        ("skip_moves",
+         "{x}[::2]", "leave out every second move, the first one staying|use only moves 1, 3, 5 and so on"),
         ("twice", "{x} * 2", "make all the moves twice, one round after the other|repeat the whole sequence once"),
     ):
         _block(name, "moves", "moves", 1, code, says)
@@ -377,20 +383,24 @@ def _strings() -> None:
          "the upper-case form of {x}")
     text("lower", "str", 0, "{x}.lower()", "turn it into lower case|make all letters small",
          "the lower-case form of {x}")
-    text("swap_case", "str", 0, "{x}.swapcase()", "swap upper and lower case|make capitals small and small letters capitals")
+    text("swap_case", "str", 0, "{x}.swapcase()",
+         "swap upper and lower case|make capitals small and small letters capitals")
     text("no_spaces", "str", 0, "{x}.replace(' ', '')", "remove all spaces|take out the spaces")
     text("no_vowels", "str", 0, "''.join(c for c in {x} if c not in 'aeiouAEIOU')",
          "remove the vowels (a, e, i, o, u in either case)|leave out every vowel, a, e, i, o or u in either case")
     text("only_vowels", "str", 0, "''.join(c for c in {x} if c in 'aeiouAEIOU')",
          "keep only the vowels (a, e, i, o, u in either case)|drop all but the vowels, a, e, i, o and u in either case",
          "the vowels (a, e, i, o, u in either case) of {x}")
-    text("only_letters", "str", 0, "''.join(c for c in {x} if c.isalpha())", "keep only the letters|drop whatever is no letter",
+    text("only_letters", "str", 0, "''.join(c for c in {x} if c.isalpha())",
+         "keep only the letters|drop whatever is no letter",
          "the letters of {x}")
-    text("only_digits", "str", 0, "''.join(c for c in {x} if c.isdigit())", "keep only the digits|drop whatever is no digit",
+    text("only_digits", "str", 0, "''.join(c for c in {x} if c.isdigit())",
+         "keep only the digits|drop whatever is no digit",
          "the digits of {x}")
     text("first_chars", "str", 0, "{x}[:{k}]", "keep only the first {k} characters|cut it after {k} characters",
          "the first {k} characters of {x}", (2, 3, 4))
-    text("last_chars", "str", 0, "{x}[-{k}:]", "keep only the last {k} characters|cut it down to its last {k} characters",
+    text("last_chars", "str", 0, "{x}[-{k}:]",
+         "keep only the last {k} characters|cut it down to its last {k} characters",
          "the last {k} characters of {x}", (2, 3, 4))
     text("cut_first", "str", 0, "{x}[1:]", "drop the first character|leave out the first character")
     text("cut_last", "str", 0, "{x}[:-1]", "drop the last character|leave out the last character")
@@ -423,7 +433,8 @@ def _strings() -> None:
     text("caesar", "str", 1, "''.join(chr((ord(c) - 97 + {k}) % 26 + 97) if 'a' <= c <= 'z' else c for c in {x})",
          "move every small letter {k} places on in the alphabet, a following z, and leave all else alone"
          "|shift the letters a to z by {k}, wrapping around after z; other characters stay", "", (1, 3, 13))
-    text("unique_chars", "str", 1, "''.join(dict.fromkeys({x}))", "remove repeated characters, keeping the first of each"
+    text("unique_chars", "str", 1, "''.join(dict.fromkeys({x}))",
+         "remove repeated characters, keeping the first of each"
          "|drop every character that occurred before")
     text("title", "str", 1, "' '.join(w.capitalize() for w in {x}.split())",
          "begin each word with a capital, the rest of it small, one space between words"
@@ -432,7 +443,8 @@ def _strings() -> None:
          "|write the last word first and so on, with single spaces")
     text("digit_total", "int", 1, "sum(int(c) for c in {x} if c.isdigit())", "add up the digits in it (0 without any)"
          "|take the sum of the digits it holds, 0 if there are none")
-    text("letter_counts", "dict", 1, "{c: {x}.count(c) for c in {x}}", "make a dict from each character to how often it occurs"
+    text("letter_counts", "dict", 1, "{c: {x}.count(c) for c in {x}}",
+         "make a dict from each character to how often it occurs"
          "|count every character in a dict")
     text("chunks", "strs", 1, "[{x}[i:i + {k}] for i in range(0, len({x}), {k})]",
          "cut it into pieces of {k} characters from the left (the last may be shorter)"
@@ -441,7 +453,8 @@ def _strings() -> None:
          "write each run of equal characters as the character and the length of the run, as in a3b1 for aaab"
          "|run-length encode it: every stretch of one character becomes that character and a count, always")
     text("depth", "ints", 2,
-         "at, depths = 0, []\nfor c in {x}:\n    at += c.isupper()\n    at -= at > 0 and c.islower()\n    depths.append(at)\n"
+         "at, depths = 0, []\nfor c in {x}:\n    at += c.isupper()\n    at -= at > 0 and c.islower()\n"
+         "    depths.append(at)\n"
          "{y} = depths",
          "keep a counter from 0: a capital adds 1, a small letter takes 1 away unless it is 0; list it after each "
          "character|after every character note a count that starts at 0, rises with each upper-case letter and falls "
@@ -465,7 +478,8 @@ def _word_lists() -> None:
     words("upper_each", "strs", 0, "[w.upper() for w in {x}]", "turn each word into upper case|make all words capitals",
           "the upper-case forms of {x}")
     words("backwards_each", "strs", 0, "[w[::-1] for w in {x}]", "reverse each word|write every word backwards")
-    words("capital_each", "strs", 0, "[w.capitalize() for w in {x}]", "capitalise each word (first letter large, rest small)"
+    words("capital_each", "strs", 0, "[w.capitalize() for w in {x}]",
+          "capitalise each word (first letter large, rest small)"
           "|give every word a capital first letter and small ones after it")
     words("sort_words", "strs", 0, "sorted({x})", "sort alphabetically, as sorted does|put them in the order of sorted")
     words("sort_length", "strs", 0, "sorted({x}, key=len)", "sort by length, shortest first, ties in their order"
@@ -474,18 +488,22 @@ def _word_lists() -> None:
     words("first_words", "strs", 0, "{x}[:{k}]", "keep only the first {k} words|cut the list after {k} words",
           "the first {k} of {x}", (2, 3))
     words("skip_word", "strs", 0, "{x}[1:]", "drop the first word|leave out the first word")
-    words("lengths", "ints", 0, "[len(w) for w in {x}]", "take the length of each word|replace every word by its length",
+    words("lengths", "ints", 0, "[len(w) for w in {x}]",
+          "take the length of each word|replace every word by its length",
           "the lengths of {x}")
-    words("first_letters", "str", 0, "''.join(w[:1] for w in {x})", "join the first letters of the words into one string"
+    words("first_letters", "str", 0, "''.join(w[:1] for w in {x})",
+          "join the first letters of the words into one string"
           "|make a string of the words' first letters", "the string of first letters of {x}")
     words("last_letters", "str", 0, "''.join(w[-1:] for w in {x})", "join the last letters of the words into one string"
           "|make a string of the words' last letters", "the string of last letters of {x}")
     words("join", "str", 0, "{k}.join({x})", "join the words with {k}|make one string with {k} between the words", "",
           ("-", " ", ", "))
-    words("longest", "str", 0, "max({x}, key=len, default='')", "take the longest word (the first of several, '' if none)"
+    words("longest", "str", 0, "max({x}, key=len, default='')",
+          "take the longest word (the first of several, '' if none)"
           "|pick the word with most letters, the first one among equals, or '' from nothing")
     words("count_words", "int", 0, "len({x})", "count the words|take the number of words", "the number of {x}")
-    words("letters", "int", 0, "sum(len(w) for w in {x})", "add up the lengths of the words|take the number of letters in "
+    words("letters", "int", 0, "sum(len(w) for w in {x})",
+          "add up the lengths of the words|take the number of letters in "
           "all words together", "the total length of {x}")
     words("unique_words", "strs", 1, "list(dict.fromkeys({x}))", "remove repeated words, keeping the first of each"
           "|drop every word that occurred before")
@@ -498,7 +516,8 @@ def _word_lists() -> None:
           "|make a word of every two neighbours, the last word starting none")
     words("length_dict", "dict", 1, "{w: len(w) for w in {x}}", "make a dict from each word to its length"
           "|look up the words' lengths in a dict, keyed by word")
-    words("word_counts", "dict", 1, "{w: {x}.count(w) for w in {x}}", "make a dict from each word to how often it occurs"
+    words("word_counts", "dict", 1, "{w: {x}.count(w) for w in {x}}",
+          "make a dict from each word to how often it occurs"
           "|count every word in a dict")
     words("initials", "dict", 1, "{w[:1]: sum(v[:1] == w[:1] for v in {x}) for w in {x}}",
           "make a dict from each first letter to the number of words that start with it"
@@ -507,7 +526,8 @@ def _word_lists() -> None:
           "best = here = 0\nlast = ''\nfor w in {x}:\n    here = here + 1 if last and w[:1] == last[-1:] else 1\n"
           "    best, last = max(best, here), w\n{y} = best",
           "take the length of the longest stretch in which every word starts with the last letter of the one before it "
-          "(0 if there is no word)|play word chain: count the most words in a row of which each begins as the one before "
+          "(0 if there is no word)|play word chain: count the most words in a row of which each begins as the "
+          "one before "
           "ends, 0 without words")
 
 
@@ -515,7 +535,8 @@ def _numbers() -> None:
     def number(name, gives, level, code, says, noun="", values=()):
         _block(name, "int", gives, level, code, says, noun, values)
 
-    number("up_to", "ints", 0, "list(range(1, {x} + 1))", "list the numbers from 1 to it|count up from 1 to it in a list",
+    number("up_to", "ints", 0, "list(range(1, {x} + 1))",
+           "list the numbers from 1 to it|count up from 1 to it in a list",
            "the numbers from 1 to {x}")
     number("digits", "ints", 0, "[int(c) for c in str(abs({x}))]", "list its decimal digits, ignoring the sign"
            "|make a list of its digits, whatever the sign", "the decimal digits (sign ignored) of {x}")
@@ -538,14 +559,17 @@ def _numbers() -> None:
     number("squares", "ints", 1, "[i * i for i in range(1, {x} + 1) if i * i <= {x}]",
            "list the squares 1, 4, 9 and so on up to it|list the square numbers from 1 that are not above it")
     number("classify", "str", 1, "'zero' if {x} == 0 else 'even' if {x} % 2 == 0 else 'odd'",
-           "name it: 'zero' for 0, else 'even' or 'odd'|say 'zero' if it is 0, 'even' for other even numbers and 'odd' for "
+           "name it: 'zero' for 0, else 'even' or 'odd'|say 'zero' if it is 0, 'even' for other even numbers "
+           "and 'odd' for "
            "odd ones")
     number("collatz", "ints", 2,
            "path = [max(1, {x})]\nfor _ in range(15):\n    last = path[-1]\n    if last > 1:\n"
            "        path.append(last // 2 if last % 2 == 0 else 3 * last + 1)\n{y} = path",
-           "starting at it (at 1 if it is below 1), halve an even number and turn an odd number m into 3 * m + 1, for at "
+           "starting at it (at 1 if it is below 1), halve an even number and turn an odd number m into 3 * m + "
+           "1, for at "
            "most 15 steps and only until 1 is reached; list all numbers from the start on"
-           "|list its Collatz path (from 1 if it is below 1): m is followed by m // 2 if m is even, else by 3 * m + 1; stop "
+           "|list its Collatz path (from 1 if it is below 1): m is followed by m // 2 if m is even, else by 3 * "
+           "m + 1; stop "
            "at 1 or after 15 steps")
     number("change", "ints", 2,
            "left, coins = {x}, []\nfor coin in (20, 10, 5, 2, 1):\n    for _ in range(max(0, left) // coin):\n"
@@ -565,7 +589,8 @@ def _dicts() -> None:
           "keep only the entries with a value below {k}|drop all entries whose value is {k} or more", "", (3, 5, 8))
     names("raise_values", "dict", 1, "{n: v + {k} for n, v in {x}.items()}", "add {k} to every value"
           "|increase the values by {k}", "", (1, 5))
-    names("double_values", "dict", 1, "{n: 2 * v for n, v in {x}.items()}", "double every value|multiply the values by 2")
+    names("double_values", "dict", 1, "{n: 2 * v for n, v in {x}.items()}",
+          "double every value|multiply the values by 2")
     names("keys", "strs", 1, "sorted({x})", "list the keys, sorted|take the keys in the order of sorted",
           "the sorted keys of {x}")
     names("values", "ints", 1, "sorted({x}.values())", "list the values in ascending order"
@@ -599,25 +624,29 @@ def _dates() -> None:
           "|take the date {k} days earlier", (1, 7, 45))
     dated("month_start", "date", 1, "{x}[:8] + '01'", "go to the first day of its month"
           "|replace it by the first of the same month")
-    dated("month_end", "date", 2, f"(({day}.replace(day=28) + timedelta(days=4)).replace(day=1) - timedelta(days=1)).isoformat()",
+    dated("month_end", "date", 2,
+          f"(({day}.replace(day=28) + timedelta(days=4)).replace(day=1) - timedelta(days=1)).isoformat()",
           "go to the last day of its month|replace it by the last day of the same month")
     dated("next_monday", "date", 2, f"({day} + timedelta(days=7 - {day}.weekday())).isoformat()",
           "go to the first Monday after it (a Monday goes a week on)|take the next Monday that is strictly later")
-    dated("year_later", "date", 2, f"(str(int({{x}}[:4]) + 1) + {{x}}[4:]).replace('-02-29', '-02-28')",
+    dated("year_later", "date", 2, "(str(int({x}[:4]) + 1) + {x}[4:]).replace('-02-29', '-02-28')",
           "go one year forward, February 29 becoming February 28|take the same day of the next year, the 28th for a "
           "February 29")
     dated("weekday", "str", 1, "('Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday')"
-          f"[{day}.weekday()]", "name its day of the week in English, as in 'Monday'|take the English name of the weekday, "
+          f"[{day}.weekday()]",
+          "name its day of the week in English, as in 'Monday'|take the English name of the weekday, "
           "such as 'Monday'")
     dated("year_day", "int", 1, f"{day}.timetuple().tm_yday", "take its number in the year (January 1 is 1)"
           "|count which day of its year it is, from 1")
     dated("month", "int", 1, "int({x}[5:7])", "take the number of its month (1 to 12)|take its month as a number")
-    dated("month_day", "int", 1, "int({x}[8:])", "take its day of the month as a number|take the number of the day in its month")
+    dated("month_day", "int", 1, "int({x}[8:])",
+          "take its day of the month as a number|take the number of the day in its month")
     dated("weekend", "bool", 1, f"{day}.weekday() > 4", "tell whether it is a Saturday or Sunday (True or False)"
           "|return True if it falls on a weekend, else False")
     dated("leap", "bool", 1, "(lambda y: y % 4 == 0 and (y % 100 != 0 or y % 400 == 0))(int({x}[:4]))",
           "tell whether its year is a leap year (True or False)|return True if its year has a February 29, else False")
-    dated("year_left", "int", 1, f"(date(int({{x}}[:4]), 12, 31) - {day}).days", "count the days left until December 31 of "
+    dated("year_left", "int", 1, f"(date(int({{x}}[:4]), 12, 31) - {day}).days",
+          "count the days left until December 31 of "
           "its year|take the number of days from it to the end of its year")
     dated("slashes", "str", 1, "'/'.join({x}.split('-')[::-1])", "write it as day/month/year with leading zeros, as in "
           "09/03/2024|turn it into the form 09/03/2024, day first")
@@ -631,7 +660,8 @@ def _dates() -> None:
     listed("weekends", "dates", 1, "[t for t in {x} if date.fromisoformat(t).weekday() > 4]",
            "keep only the Saturdays and Sundays|throw away all working days, Monday to Friday")
     listed("early_days", "dates", 1, "[t for t in {x} if int(t[8:]) <= {k}]",
-           "keep only the dates from the 1st to the {k}th of a month|throw away the dates after the {k}th of their month",
+           "keep only the dates from the 1st to the {k}th of a month|throw away the dates after the {k}th of "
+           "their month",
            (10, 15))
     listed("months", "ints", 1, "[int(t[5:7]) for t in {x}]", "take the month of each as a number (1 to 12)"
            "|replace every date by the number of its month")
@@ -1055,7 +1085,7 @@ def _tests(steps, kind, difficulty, entry, reference: Callable, code: list, rng)
 def _problem(steps: tuple[_Step, ...], kind: str, difficulty: str, split: str, seen: set, rng) -> Problem | None:
     """The problem of a composition with its proof, or None if it is no good: seen before, a step that makes no
     difference, a trivial solution that passes, or fewer than three mutants killed."""
-    takes, comparison = steps[0].block.takes, steps[-1].block.compare
+    comparison = steps[-1].block.compare
     if kind == "program" and (comparison == "unordered" or steps[-1].block.gives == "groups"):
         return None
     entry = {"function": "f" if difficulty == "easy" else "solve", "class": "Solution.solve", "program": ""}[kind]
@@ -1149,7 +1179,7 @@ _READS = {
     "int": "one whole number n, 0 or more",
     "date": "one date, written YYYY-MM-DD",
     "dates": "one line of dates separated by spaces, each written YYYY-MM-DD, which may be empty",
-    "moves": "one line of the letters U, D, L and R, moves of one step up, down, left or right on a grid; it may be empty",
+    "moves": "one line of the letters U, D, L and R, moves of one step up, down, left or right on a grid; maybe empty",
     "dict": "a number of entries, then a line with a name and an integer for each, which make a dict d",
 }
 _PRINTS = {
