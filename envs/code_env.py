@@ -25,6 +25,8 @@ and as people's test suites have it, and a tuple equals a list of the same items
 
 import ast
 import base64
+import builtins
+import contextlib
 import io
 import json
 import math
@@ -582,31 +584,29 @@ def _calls_in(text: str, task: str | None) -> tuple[list[tuple[str, dict]], str]
 
 
 def score(completion: str | list[dict] | None, row: dict) -> Verdict:
-    """Grade a completion: text, or chat messages. Their tool calls are replayed; the text counts if none hands in."""
+    """Grade a completion: text, or chat messages. Their tool calls are replayed; the text counts if there are none."""
     calls, text = _calls_and_text(completion)
     task = row.get("task") or _SMALL
     env = CodeEnv()
     env.reset(prompt=True, task=task)
-    fault = ""
-    if not any(name == "submit" for name, _ in calls):
-        found, fault = _calls_in(text, task)
-        calls = calls + found
+    fault = "no answer: nothing was handed in with submit"
+    if not calls:
+        calls, fault = _calls_in(text, task)
     refusal = ""
     for name, arguments in calls:
         try:
             if name not in ("run", "submit"):
                 raise ValueError(f"there is no tool {name!r:.40}; the tools are run and submit")
-            if name == "run":  # changes nothing that is graded, so only its arguments are looked at
+            if name == "run":  # counts, but what it shows is not graded
                 _replayed_run(env, **arguments)
             else:
                 env.submit(**arguments)
         except (ValueError, TypeError) as error:  # a refused call changes nothing, live as here
             refusal = refusal or str(error)
     reward_ = env.get_reward()
-    reason = env._verdict[1]
-    if not env._done:
-        reason = fault if not calls or not refusal else f"tool fault: {refusal}"
-    return Verdict(reward_, reason, env.metrics)
+    if env._done:
+        return Verdict(reward_, env._verdict[1], env.metrics)
+    return Verdict(reward_, f"tool fault: {refusal}" if refusal else fault, env.metrics)
 
 
 def _replayed_run(env: CodeEnv, code: str) -> None:
@@ -689,16 +689,15 @@ def extract(text: str, entry_point: str = "") -> tuple[str | None, str]:
     owner, _, name = entry_point.rpartition(".")
     wanted = _definition(owner or name) if entry_point else _PROGRAM
     method = None if owner or not entry_point else _method(name)
-    blocks = _blocks(text) or _bare_blocks(text)
+    fenced = _blocks(text)
+    blocks = fenced or _bare_blocks(text)
     defining = [block for block in blocks if wanted.search(block)]
     if not defining and method:  # a method of some class
         defining = [block for block in blocks if method.search(block)]
     if not defining:
-        if not blocks:
-            return None, "no answer: no code found"
-        if entry_point:
-            return blocks[-1], ""
-        defining = blocks[-1:]
+        if not fenced:
+            return None, f"no answer: no code found that {'defines ' + entry_point if entry_point else 'prints'}"
+        return fenced[-1], ""
     versions = len(dict.fromkeys(block.strip() for block in defining))
     if entry_point:
         versions = max(versions, len(dict.fromkeys(_bodies(defining, wanted))))
@@ -892,3 +891,279 @@ def _starts(line: str) -> bool:
 def _depth_after(line: str, depth: int) -> int:
     bare = _STRING.sub(" ", line)
     return max(0, depth + len(re.findall(r"[(\[{]", bare)) - len(re.findall(r"[)\]}]", bare)))
+
+
+# --- problems of others ----------------------------------------------------------------------------------
+
+_READ_STDIN = "Read the input from standard input and print the answer."
+_TYPICAL = (  # what the harness of LiveCodeBench gives every answer
+    "import bisect, collections, functools, heapq, itertools, math, operator, random, re, string, sys\n"
+    "from bisect import *\nfrom collections import *\nfrom functools import *\nfrom heapq import *\n"
+    "from itertools import *\nfrom math import *\nfrom typing import *\n"
+)
+
+
+def read_rows(
+    records: str | os.PathLike | Iterable[dict], *, split: str = "test", config: str | None = None
+) -> list[dict]:
+    """Rows from records in the shape of HumanEval, MBPP, LiveCodeBench or NeMo Gym's code_gen.
+
+    Args:
+        records: A JSONL file, dicts, or the name of a data set on the Hugging Face Hub, which needs `datasets`.
+        split: Of a data set on the Hub.
+        config: Of a data set on the Hub, its name for one of several sets.
+
+    Returns:
+        One row for each record, in order. A record of which no test can be written as literals (it draws random inputs,
+        say) is left out, and a warning names it. Programs from contests are compared word by word (`approx`).
+
+    Raises:
+        ValueError: a record has none of the known shapes.
+        ImportError: the Hub is asked and `datasets` is not installed.
+    """
+    if isinstance(records, str | os.PathLike):
+        records = _records(records, split, config)
+    rows, left_out = [], []
+    for i, record in enumerate(records):
+        shape = next((read for key, read in _SHAPES.items() if record.get(key) is not None), None)
+        if shape is None:
+            raise ValueError(
+                f"record {i} has the fields {', '.join(map(str, record))}; a code problem has one of "
+                f"{', '.join(_SHAPES)}"
+            )
+        messages, task = shape(record)
+        if not task["tests"]:
+            left_out.append(str(record.get("task_id", i)))
+            continue
+        text = json.dumps(task)
+        _task(text)
+        digest = sha256((messages[-1]["content"] + text).encode()).hexdigest()[:12]
+        rows.append({"prompt": messages, "environment": "code", "task_id": f"code-read-{digest}", "task": text})
+    if left_out:
+        warnings.warn(
+            f"left out {len(left_out)} records without tests of literals: {', '.join(left_out)}", stacklevel=2
+        )
+    return rows
+
+
+def _records(name: str | os.PathLike, split: str, config: str | None) -> Iterable[dict]:
+    if os.path.exists(name):
+        with open(name, encoding="utf-8") as file:
+            return [json.loads(line) for line in file if line.strip()]
+    if str(name).endswith((".json", ".jsonl")) or str(name).count("/") > 1:
+        raise ValueError(f"there is no file {str(name)!r}")
+    try:
+        import datasets
+    except ImportError:
+        raise ImportError(
+            f"{str(name)!r} is no file here, and to take it from the Hub the package datasets is needed: "
+            "pip install datasets"
+        ) from None
+    return datasets.load_dataset(str(name), config, split=split)
+
+
+def _from_nemo_gym(record: dict) -> tuple[list[dict], dict]:
+    messages = (record.get("responses_create_params") or {}).get("input") or []
+    if isinstance(messages, str):
+        messages = [{"role": "user", "content": messages}]
+    if not messages:
+        raise ValueError("a record with verifier_metadata has no responses_create_params.input, the question")
+    given = record["verifier_metadata"]["unit_tests"]
+    given = json.loads(given) if isinstance(given, str) else given
+    pairs = list(zip(given["inputs"], given["outputs"]))
+    messages = [{"role": m["role"], "content": _plain_content(m["content"])} for m in messages]
+    if name := given.get("fn_name"):
+        return messages, {"entry_point": name, "tests": _json_tests(pairs), "setup": _TYPICAL}
+    return messages, {"tests": [{"stdin": i, "stdout": o} for i, o in pairs], "comparison": "approx"}
+
+
+def _plain_content(content: str | list) -> str:
+    if isinstance(content, str):
+        return content
+    return "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
+
+
+def _json_tests(pairs: list[tuple]) -> list[dict]:
+    """Tests whose input is a JSON value for each argument, one a line, or the list of arguments itself."""
+    tests = []
+    for given, wanted in pairs:
+        arguments = (
+            [json.loads(line) for line in given.split("\n") if line.strip()] if isinstance(given, str) else given
+        )
+        if isinstance(wanted, str):
+            with contextlib.suppress(ValueError):  # a bare string stays as it is
+                wanted = json.loads(wanted)
+        elif isinstance(wanted, list) and not isinstance(given, str) and len(wanted) == 1:
+            wanted = wanted[0]
+        tests.append({"args": repr(list(arguments)), "expected": repr(wanted)})
+    return tests
+
+
+def _from_live_code_bench(record: dict) -> tuple[list[dict], dict]:
+    public = _packed(record["public_test_cases"])
+    hidden = _packed(record.get("private_test_cases") or "[]") or public
+    starter = (record.get("starter_code") or "").rstrip()
+    about = record.get("metadata") or "{}"
+    name = (json.loads(about) if isinstance(about, str) else about).get("func_name")
+    question = record["question_content"].strip()
+    if name:
+        entry = f"Solution.{name}" if "class Solution" in starter else name
+        question += f"\n\nComplete this code, and answer with all of it:\n\n```python\n{starter}\n```"
+        task = {"entry_point": entry, "setup": _TYPICAL}
+        tests, examples = (_json_tests([(t["input"], t["output"]) for t in part]) for part in (hidden, public))
+    else:
+        question += f"\n\nAnswer with a Python program. {_READ_STDIN}"
+        task = {"comparison": "approx"}
+        tests, examples = ([{"stdin": t["input"], "stdout": t["output"]} for t in part] for part in (hidden, public))
+    task |= {"tests": tests, "examples": examples, "time_limit_s": 6, "question": question}
+    return [{"role": "user", "content": question}], task
+
+
+def _packed(cases: str | list) -> list[dict]:
+    """Test cases as a list, as JSON text, or as LiveCodeBench packs them: JSON text, pickled, compressed, in base64."""
+    if not isinstance(cases, str):
+        return list(cases)
+    try:
+        return json.loads(cases)
+    except ValueError:
+        pass
+    unpacked = _TextOnly(io.BytesIO(zlib.decompress(base64.b64decode(cases)))).load()
+    return json.loads(unpacked)
+
+
+class _TextOnly(pickle.Unpickler):
+    """Unpickles text and other plain values; a pickle can name no class or function."""
+
+    def find_class(self, module, name):
+        raise pickle.UnpicklingError(f"a packed test case names {module}.{name}; only text is taken")
+
+
+def _from_human_eval(record: dict) -> tuple[list[dict], dict]:
+    prompt, entry = record["prompt"], record["entry_point"]
+    start = re.search(rf"^def[ \t]+{re.escape(entry)}\b", prompt, re.M)
+    tests, comparison = _asserted(record["test"], {"candidate", entry})
+    question = f"Complete this Python function, and answer with all of it:\n\n```python\n{prompt.strip()}\n```"
+    task = {
+        "entry_point": entry,
+        "tests": tests,
+        "examples": _doctests(prompt, entry),
+        "comparison": comparison,
+        "setup": prompt[: start.start()].strip() if start else "",
+        "solution": prompt + record["canonical_solution"],
+        "question": question,
+    }
+    return [{"role": "user", "content": question}], task
+
+
+def _from_mbpp(record: dict) -> tuple[list[dict], dict]:
+    lines = [*record["test_list"], *(record.get("challenge_test_list") or [])]
+    code = record.get("code") or ""
+    defined = set(re.findall(r"^(?:def|class)[ \t]+(\w+)", code, re.M))
+    called = [m for line in lines for m in re.findall(r"\b([A-Za-z_]\w*)[ \t]*\(", line)]
+    entry = next((name for name in called if name in defined or (not defined and not hasattr(builtins, name))), "")
+    tests, comparison = _asserted("\n".join(lines), {entry})
+    shown, hidden = (tests[:1], tests[1:]) if len(tests) > 1 else ([], tests)
+    question = f"{(record.get('text') or record.get('prompt') or '').strip()} Call the function {entry}."
+    if shown:
+        question += f"\n\n{_call(entry, shown[0]['args'])} == {shown[0]['expected']}"
+    setup = record.get("test_setup_code") or "\n".join(record.get("test_imports") or [])
+    task = {
+        "entry_point": entry,
+        "tests": hidden,
+        "examples": shown,
+        "comparison": comparison,
+        "setup": setup,
+        "solution": code.replace("\r\n", "\n"),
+        "question": question,
+    }
+    return [{"role": "user", "content": question}], task
+
+
+_SHAPES = {
+    "verifier_metadata": _from_nemo_gym,
+    "question_content": _from_live_code_bench,
+    "canonical_solution": _from_human_eval,
+    "test_list": _from_mbpp,
+}
+
+
+def _asserted(source: str, names: set[str]) -> tuple[list[dict], str]:
+    """The tests that assert statements state with literals, and how they compare. What stands in a loop is left out."""
+    tests, ways = [], set()
+    try:
+        bodies = [ast.parse(source.replace("\r\n", "\n")).body]
+    except SyntaxError:
+        return [], "eq"
+    while bodies:
+        for node in bodies.pop(0):
+            if isinstance(node, ast.FunctionDef):
+                bodies.append(node.body)
+            elif isinstance(node, ast.Assert) and (found := _claim(node.test, names)):
+                tests.append({"args": found[0], "expected": found[1]})
+                ways.add(found[2])
+    return tests, next((way for way in ("approx", "unordered") if way in ways), "eq")
+
+
+def _claim(node: ast.expr, names: set[str]) -> tuple[str, str, str] | None:
+    """(arguments, expected value, comparison) of an asserted expression, or None if it is of another form."""
+    match node:
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.Is()], comparators=[right]):
+            for one, other in ((left, right), (right, left)):
+                if arguments := _arguments(one, names):
+                    return _literal(arguments, other, "eq")
+            match left, right:
+                case (
+                    ast.Call(func=ast.Name(id="set" | "sorted" | "list" | "tuple" | "Counter" as name), args=[inner]),
+                    ast.Call(func=ast.Name(id=other), args=[wanted]),
+                ) if name == other and (arguments := _arguments(inner, names)):
+                    return _literal(arguments, wanted, "unordered" if name in ("set", "sorted", "Counter") else "eq")
+        case ast.Compare(
+            left=ast.Call(func=ast.Name(id="abs"), args=[ast.BinOp(left=left, op=ast.Sub(), right=right)]),
+            ops=[ast.Lt() | ast.LtE()],
+        ):
+            for one, other in ((left, right), (right, left)):
+                if arguments := _arguments(one, names):
+                    return _literal(arguments, other, "approx")
+        case ast.Call(func=ast.Attribute(attr="isclose") | ast.Name(id="isclose"), args=[left, right, *_]):
+            for one, other in ((left, right), (right, left)):
+                if arguments := _arguments(one, names):
+                    return _literal(arguments, other, "approx")
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            if arguments := _arguments(inner, names):
+                return _literal(arguments, ast.Constant(False), "eq")
+        case _:
+            if arguments := _arguments(node, names):
+                return _literal(arguments, ast.Constant(True), "eq")
+    return None
+
+
+def _arguments(node: ast.expr, names: set[str]) -> str:
+    """The text of the list of arguments, if this is a call of one of the names without keywords."""
+    match node:
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in names:
+            return f"[{', '.join(map(ast.unparse, arguments))}]"
+    return ""
+
+
+def _literal(arguments: str, expected: ast.expr, way: str) -> tuple[str, str, str] | None:
+    try:
+        given, wanted = _value(arguments), _value(ast.unparse(expected))
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return None
+    if isinstance(wanted, float) and not float.is_integer(wanted) and way == "eq":
+        way = "approx"
+    return repr(given), repr(wanted), way
+
+
+def _doctests(prompt: str, entry: str) -> list[dict]:
+    """The examples in the docstrings of a prompt that are a call and a literal."""
+    import doctest
+
+    try:
+        found = doctest.DocTestParser().get_examples(prompt)
+    except ValueError:
+        return []
+    tests = []
+    for example in found:
+        tests += _asserted(f"assert ({example.source.strip()}) == ({example.want.strip() or None})", {entry})[0]
+    return tests
