@@ -95,17 +95,21 @@ def _task(task: str) -> _Task:
 
 
 def _test(test: dict, entry: str) -> tuple[str, object]:
+    names = ("args", "expected") if entry else ("stdin", "stdout")
+    given, expected = (test.get(name) for name in names)
+    if not isinstance(given, str) or not isinstance(expected, str):
+        kind = "function" if entry else "program"
+        raise ValueError(f"a test of a {kind} must have {names[0]} and {names[1]}, both text, got {test!r:.100}")
     if not entry:
-        return test["stdin"], test["stdout"]
-    arguments = _value(test["args"])
+        return given, expected
+    arguments = _value(given)
     if not isinstance(arguments, list | tuple):
-        raise ValueError(f"args must be the text of a list of arguments, got {test['args']!r:.80}")
-    text = test["args"]
+        raise ValueError(f"args must be the text of a list of arguments, got {given!r:.80}")
     try:
-        ast.literal_eval(text)
+        ast.literal_eval(given)
     except (ValueError, SyntaxError):  # such as list(range(9)), which the sandbox does not read
-        text = repr(list(arguments))
-    return text, _value(test["expected"])
+        given = repr(list(arguments))
+    return given, _value(expected)
 
 
 def _value(text: str) -> object:
@@ -373,7 +377,7 @@ def _close(expected: object, found: object, tolerance: float) -> bool:
         if expected != expected or found != found:
             return expected != expected and found != found
         try:
-            return expected == found or abs(expected - found) <= tolerance * max(1.0, abs(expected))
+            return expected == found or abs(expected - found) <= tolerance * min(max(1.0, abs(expected)), 1e300)
         except OverflowError:  # an int beyond every float
             return False
     return _key(expected) == _key(found)
@@ -666,11 +670,15 @@ _THINK = re.compile(
 _FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})[ \t]*([^\n]*?)[ \t]*$")
 _PYTHON = ("", "python", "py", "python3", "py3", "python2", "ipython", "ipython3", "pycon", "code", "sage", "cython")
 _STRING = re.compile(r"#[^\n]*|\"\"\"|'''|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.S)
-_OPENERS = re.compile(
-    r"(?:async[ \t]+def|def|class)[ \t]+\w+|import[ \t]+[\w.]+[ \t]*(?:$|,|as\b|;|#)|from[ \t]+[\w.]+[ \t]+import\b|@[\w.]+"
-    r"|(?:for|while|if|elif|with|try|else|except|finally|match)\b[^\n]*:[ \t]*(?:#[^\n]*)?$"
-    r"|(?:for|while|if|with)\b[^\n]*:[ \t]*\S|(?:return|raise|assert|del|global|nonlocal|pass|break|continue|yield)\b"
-    r"|[\w.,\[\]'\" ()*]+?(?:[-+*/%&|^]|//|\*\*|<<|>>)?=(?!=)|\w[\w.]*(?:\[[^\]\n]*\][\w.]*)*\([^\n]*$|#|[)\]}]"
+_TARGET = r"[\w.\[\]'\"()*]+"  # of an assignment
+_OPENERS = re.compile(  # how a line at the margin begins that can be code; prose such as "for example: x" cannot
+    rf"(?:async[ \t]+)?(?:def|class)[ \t]+\w+|import[ \t]+[\w.]+[ \t]*(?:$|,|as\b|;|#)|from[ \t]+[\w.]+[ \t]+import\b"
+    rf"|@[\w.]+|(?:async[ \t]+)?for\b[^\n]*\bin\b[^\n]*:|(?:if|elif|while|with|match)\b[^\n]*:[ \t]*(?:#[^\n]*)?$"
+    rf"|(?:if|while|with)\b[^\n]*[)\]\w]:[ \t]+\w+[ \t]*[(=]|(?:try|else|finally|except\b[^\n]*):"
+    rf"|(?:raise|assert|del|global|pass)\b|[rRuUbB]?(?:\"\"\"|''')|#|[)\]}}]"
+    rf"|{_TARGET}(?:[ \t]*,[ \t]*{_TARGET})*[ \t]*(?:[-+*/%&|^@]|//|\*\*|<<|>>)?=(?!=)"
+    rf"|\w+[ \t]*:[ \t]*[\w.\[\], |]+=(?!=)"
+    rf"|\w[\w.]*(?:\[[^\]\n]*\][\w.]*)*\((?:[^\n]*[)\]}},(:\\;])?[ \t]*(?:#[^\n]*)?$"
 )
 
 
@@ -687,13 +695,14 @@ def extract(text: str, entry_point: str = "") -> tuple[str | None, str]:
     if not text.strip():
         return None, "no answer: nothing follows the reasoning"
     owner, _, name = entry_point.rpartition(".")
-    wanted = _definition(owner or name) if entry_point else _PROGRAM
-    method = None if owner or not entry_point else _method(name)
+    wanted = _definition(owner or name) if entry_point else _PRINTS
     fenced = _blocks(text)
     blocks = fenced or _bare_blocks(text)
     defining = [block for block in blocks if wanted.search(block)]
-    if not defining and method:  # a method of some class
-        defining = [block for block in blocks if method.search(block)]
+    if not entry_point:  # the whole program rather than a sketch
+        defining = [block for block in defining if _READS.search(block)] or defining
+    elif not defining and not owner:  # a method of some class
+        defining = [block for block in blocks if _method(name).search(block)]
     if not defining:
         if not fenced:
             return None, f"no answer: no code found that {'defines ' + entry_point if entry_point else 'prints'}"
@@ -740,7 +749,8 @@ def _method(name: str) -> re.Pattern:
     return re.compile(rf"^[ \t]+(?:async[ \t]+)?def[ \t]+{re.escape(name)}\b", re.M)
 
 
-_PROGRAM = re.compile(r"\bprint\b|\bstdout\b|\bos\.write\b", re.M)
+_PRINTS = re.compile(r"\bprint\b|\bstdout\b|\bos\.write\b")
+_READS = re.compile(r"\binput\b|\bstdin\b|\bos\.read\b|\bfileinput\b|\bopen\(")
 
 
 def _bodies(blocks: list[str], wanted: re.Pattern) -> list[str]:
@@ -763,16 +773,20 @@ def _with_helpers(chosen: str, earlier: list[str], wanted: re.Pattern) -> str:
     return "\n\n".join(parts)
 
 
-_DEFINES = re.compile(r"^(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)|^(?:from[ \t]+\S+[ \t]+)?import[ \t]+([^\n#]+)", re.M)
+_DEFINES = re.compile(
+    r"^(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)|^([A-Z][A-Z0-9_]*)[ \t]*=(?!=)"
+    r"|^(?:from[ \t]+\S+[ \t]+)?import[ \t]+([^\n#]+)",
+    re.M,
+)
 
 
 def _defined(code: str) -> set[str]:
     names = set()
     for m in _DEFINES.finditer(code):
-        if m[1]:
-            names.add(m[1])
+        if m[3]:
+            names |= {part.split(" as ")[-1].strip(" ()").split(".")[0] for part in m[3].split(",")}
         else:
-            names |= {part.split(" as ")[-1].strip(" ()").split(".")[0] for part in m[2].split(",")}
+            names.add(m[1] or m[2])
     return names
 
 
@@ -1160,7 +1174,7 @@ def _doctests(prompt: str, entry: str) -> list[dict]:
     import doctest
 
     try:
-        found = doctest.DocTestParser().get_examples(prompt)
+        found = doctest.DocTestParser().get_examples(re.sub("\"\"\"|'''", "\n\n", prompt))
     except ValueError:
         return []
     tests = []

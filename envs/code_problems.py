@@ -932,7 +932,7 @@ _OTHER_METHOD = {
 }  # fmt: skip
 
 
-def _mutants(source: str, rng: random.Random, most: int = 14) -> list:
+def _mutants(source: str, rng: random.Random, most: int = 10) -> list:
     """Compiled variants of a source with one small change each, at most `most` of them."""
     tree = ast.parse(source)
     changes: list[tuple[object, str, object]] = []  # node, field, new value
