@@ -3,13 +3,15 @@ r"""Code: functions, stdin programs and classes, graded by hidden tests that run
 Standard library only; copy it with `code_sandbox.py` (which runs what the model wrote, Linux) and `code_problems.py`
 (which makes the problems) into any project. A Hub name given to `read_rows` needs `datasets`.
 
->>> row = make_rows(1, seed=1)[0]
+>>> row = make_rows(1, seed=16)[0]
 >>> print(row["prompt"][0]["content"])
-Write f(s) for a string s: split it into words at the spaces, then drop the first word. Return the result.
->>> score("def f(s): return s.split()[1:]", row).reward
+Write f(s) for a string s: drop the first character, then swap upper and lower case. Return the result.
+<BLANKLINE>
+f('KAYAK') == 'ayak'
+>>> score("def f(s): return s[1:].swapcase()", row).reward
 1.0
->>> score("def f(s): return s.split()", row).reason
-"wrong answer: test 1 of 6: f('Hello World') returned ['Hello', 'World']"
+>>> score("Like this: `def f(s): return s.swapcase()`", row).reason
+"wrong answer: test 1 of 6: f('tree window52') returned 'TREE WINDOW52'"
 
 How answers are compared (`comparison` of a row). A value counts by what it is worth: 1 equals 1.0 and True, as == says
 and as people's test suites have it, and a tuple equals a list of the same items.
@@ -377,7 +379,8 @@ def _close(expected: object, found: object, tolerance: float) -> bool:
         if expected != expected or found != found:
             return expected != expected and found != found
         try:
-            return expected == found or abs(expected - found) <= tolerance * min(max(1.0, abs(expected)), 1e300)
+            far = abs(expected - found)
+            return expected == found or (far <= tolerance * max(1.0, abs(expected)) and far != math.inf)
         except OverflowError:  # an int beyond every float
             return False
     return _key(expected) == _key(found)

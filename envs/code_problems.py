@@ -2,11 +2,11 @@ r"""Procedural programming problems: chains of typed building blocks, each probl
 
 Standard library only; `code_env.py` makes its rows from these problems, and the file works alone.
 
->>> problem = draw(1, seed=1)[0]
+>>> problem = draw(1, seed=16)[0]
 >>> print(problem.statement)
-Write f(s) for a string s: remove all spaces, then count the vowels (a, e, i, o, u in either case). Return the result.
+Write f(s) for a string s: drop the first character, then swap upper and lower case. Return the result.
 >>> print(problem.solution)
-def f(s): return sum(c in 'aeiouAEIOU' for c in s.replace(' ', ''))
+def f(s): return s[1:].swapcase()
 >>> problem.proof.killed >= 3
 True
 

@@ -17,6 +17,7 @@ import pytest
 from envs import code_env, code_problems
 from envs.code_env import CodeEnv, answer, extract, make_rows, parse, read_rows, reward, same, score
 from envs.code_sandbox import Outcome, Run, Sandbox, SandboxError
+from helpers.contract import check_env
 from helpers.evaluation import CAPABILITIES, kind, stress_set
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared"
@@ -669,6 +670,13 @@ def test_built_in_blocks_are_sound():
         assert block.level or ("{y}" not in block.code and block.code.count("{x}") == 1), block.name
         for say in block.says:
             assert ("{k}" in say) == bool(block.values) and "{x}" not in say, block.name
+
+
+@pytest.mark.parametrize(
+    "knobs", [{"tools": True}, {"kind": "program", "difficulty": "medium"}, {"kind": "class", "difficulty": "hard"}]
+)
+def test_rows_of_other_kinds_keep_the_contract(knobs):
+    check_env(code_env, n=4, **knobs)
 
 
 # --- problems of others ----------------------------------------------------------------------------------
