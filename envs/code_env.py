@@ -7,11 +7,11 @@ Standard library only; copy it with `code_sandbox.py` (which runs what the model
 >>> print(row["prompt"][0]["content"])
 Write f(s) for a string s: drop the first character, then swap upper and lower case. Return the result.
 <BLANKLINE>
-f('KAYAK') == 'ayak'
+f('ROBOT kayak') == 'obot KAYAK'
 >>> score("def f(s): return s[1:].swapcase()", row).reward
 1.0
 >>> score("Like this: `def f(s): return s.swapcase()`", row).reason
-"wrong answer: test 1 of 6: f('tree window52') returned 'TREE WINDOW52'"
+"wrong answer: test 1 of 8: f('noon') returned 'NOON'"
 
 How answers are compared (`comparison` of a row). A value counts by what it is worth: 1 equals 1.0 and True, as == says
 and as people's test suites have it, and a tuple equals a list of the same items.

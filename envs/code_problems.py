@@ -124,7 +124,7 @@ def _text(rng: random.Random) -> str:
 
 _DRAWS: dict[str, Callable] = {
     "ints": lambda rng: [rng.randint(-9, rng.choice((9, 20, 40))) for _ in range(rng.randint(2, 7))],
-    "strs": lambda rng: [rng.choice(_WORDS) for _ in range(rng.randint(2, 6))],
+    "strs": lambda rng: [rng.choice(_WORDS) for _ in range(rng.randint(2, 7))],
     "str": _text,
     "int": lambda rng: rng.randint(0, 60),
     "dict": lambda rng: {name: rng.randint(-5, 20) for name in rng.sample(_PEOPLE, rng.randint(1, 5))},
@@ -691,7 +691,7 @@ _STARTS = {  # types that a problem starts from, with their weights
     "hard": {"ints": 7, "str": 3, "strs": 3, "int": 2, "dict": 2, "date": 2, "dates": 2, "moves": 3},
 }  # fmt: skip
 _LENGTHS = {"easy": (2,), "medium": (2, 3), "hard": (3, 4)}
-_TESTS = {"easy": 6, "medium": 8, "hard": 10}  # hidden ones
+_TESTS = {"easy": 8, "medium": 10, "hard": 10}  # hidden ones
 _LAST_ONLY = ("bool", "float", "groups")
 # Steps whose work grows with a number take it from the input, or from a step whose results stay small whatever a mutant
 # does to it; otherwise a problem might run for hours.
@@ -1038,12 +1038,31 @@ def _fingerprint(steps: tuple[_Step, ...], call: Callable) -> str | None:
     return sha256("\n".join(said).encode()).hexdigest()[:16]
 
 
-def _tests(steps, kind, difficulty, entry, reference: Callable, code: list, rng) -> tuple | None:
-    """(examples, tests, killed, tried mutants), or None if the problem cannot be told from its mutants."""
+def _rivals(steps: tuple[_Step, ...], rng: random.Random, most: int = 16) -> list[tuple[_Step, ...]]:
+    """Compositions next to this one: two steps swapped, or one step replaced by another between the same types."""
+    level = max(step.block.level for step in steps)
+    swapped = [
+        (*steps[:i], steps[i + 1], steps[i], *steps[i + 2 :])
+        for i, (one, other) in enumerate(zip(steps, steps[1:]))
+        if one.block.takes == one.block.gives == other.block.takes == other.block.gives
+    ]
+    replaced = []
+    for i, step in enumerate(steps):
+        after = steps[i + 1].block if i + 1 < len(steps) else None
+        for block in () if step.lifted else _after(step.block.takes, level, after is None):
+            fits = block.gives == step.block.gives and block.name not in (step.block.name, *_COUNTING)
+            if fits and (after is None or after.name not in _COUNTING or block.name in _SMALL):
+                other = _Step(block, rng.choice(block.values) if block.values else None)
+                replaced.append((*steps[:i], other, *steps[i + 1 :]))
+    return swapped + rng.sample(replaced, min(most, len(replaced)))
+
+
+def _tests(steps, kind, difficulty, entry, reference: Callable, others: list, mutants: list, rng) -> tuple | None:
+    """(examples, tests, killed mutants), or None if the problem cannot be told from its mutants."""
     comparison = steps[-1].block.compare
     pool = []  # (input, expected, whether it can be shown)
     boundary = len(_EDGES[steps[0].block.takes])
-    for i, arguments in enumerate(_inputs(steps, rng, 3 * _TESTS[difficulty])):
+    for i, arguments in enumerate(_inputs(steps, rng, 40)):
         given = _stdin(arguments) if kind == "program" else arguments
         expected = reference(given)
         if len(repr(expected)) > 160 or len(repr(given)) > 160:
@@ -1060,8 +1079,8 @@ def _tests(steps, kind, difficulty, entry, reference: Callable, code: list, rng)
     if len(public) < (1 if difficulty == "easy" else 2) or len(hidden) < _TESTS[difficulty]:
         return None
     chosen, killed = [], 0
-    calls = [_try_load(one, kind, entry) for one in code]
-    for call in calls:
+    for turn, code in enumerate(others + mutants):
+        call = _try_load(code, kind, entry)
         at = next(
             (
                 i
@@ -1071,7 +1090,7 @@ def _tests(steps, kind, difficulty, entry, reference: Callable, code: list, rng)
             None,
         )
         if at is not None:
-            killed += 1
+            killed += turn >= len(others)
             if at not in chosen:
                 chosen.append(at)
     order = [i for pair in zip(hidden, reversed(hidden)) for i in pair]  # boundary and drawn in turn
@@ -1079,7 +1098,7 @@ def _tests(steps, kind, difficulty, entry, reference: Callable, code: list, rng)
     rng.shuffle(chosen)
     examples = tuple(pool[i][:2] for i in public)
     tests = tuple(pool[i][:2] for i in chosen)
-    return examples, tests, killed, len(calls)
+    return examples, tests, killed
 
 
 def _problem(steps: tuple[_Step, ...], kind: str, difficulty: str, split: str, seen: set, rng) -> Problem | None:
@@ -1101,10 +1120,11 @@ def _problem(steps: tuple[_Step, ...], kind: str, difficulty: str, split: str, s
     ]
     mutants = _mutants(source, rng)
     reference = _loaded(compile(source, "reference", "exec"), kind, entry)
-    made = _tests(steps, kind, difficulty, entry, reference, shorter + mutants, rng)
+    rivals = [compile(_solution(other, kind, difficulty, entry), "rival", "exec") for other in _rivals(steps, rng)]
+    made = _tests(steps, kind, difficulty, entry, reference, shorter + rivals, mutants, rng)
     if made is None:
         return None
-    examples, tests, killed, tried = made
+    examples, tests, killed = made
     for code in shorter:
         call = _try_load(code, kind, entry)
         if call and all(_same(comparison, expected, _outcome(call, given)) for given, expected in tests):
@@ -1118,7 +1138,7 @@ def _problem(steps: tuple[_Step, ...], kind: str, difficulty: str, split: str, s
         return None
     statement = _statement(steps, kind, difficulty, entry, rng)
     names = tuple(step.block.name for step in steps)
-    proof = Proof(tuple(trivial), killed, tried)
+    proof = Proof(tuple(trivial), killed, len(mutants))
     return Problem(
         names, kind, difficulty, split, entry, statement, examples, tests, comparison, source, proof, fingerprint
     )
