@@ -670,7 +670,6 @@ _THINK = re.compile(
     r"|<\|(?:begin|(end))_of_thought\|>|\[(/?)THINK\]|◁(/?)think▷",
     re.I,
 )
-_FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})[ \t]*([^\n]*?)[ \t]*$")
 _PYTHON = ("", "python", "py", "python3", "py3", "python2", "ipython", "ipython3", "pycon", "code", "sage", "cython")
 _STRING = re.compile(r"#[^\n]*|\"\"\"|'''|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.S)
 _TARGET = r"[\w.\[\]'\"()*]+"  # of an assignment
@@ -793,53 +792,60 @@ def _defined(code: str) -> set[str]:
     return names
 
 
+class _Mark(NamedTuple):
+    """A line that opens or closes a fence."""
+
+    indent: str
+    fence: str
+    info: str
+
+
+def _mark(line: str) -> _Mark | None:
+    bare = line.strip(" \t")
+    if not bare.startswith(("```", "~~~")):
+        return None
+    rest = bare.lstrip(bare[0])
+    return _Mark(line[: len(line) - len(line.lstrip(" \t"))], bare[: len(bare) - len(rest)], rest.strip())
+
+
 def _blocks(text: str) -> list[str]:
     """The fenced blocks of Python, or of no named language, in order; the last one may lack its end."""
     found: list[str] = []
     lines: list[str] = []
-    fence, indent, tag, quote = "", "", "", ""
+    open_: _Mark | None = None
+    quote = ""
 
     def close() -> None:
-        nonlocal fence
-        if tag in _PYTHON and any(line.strip() for line in lines):
+        if _tag(open_.info) in _PYTHON and any(line.strip() for line in lines):
             found.append(_undone("\n".join(lines)))
         lines.clear()
-        fence = ""
 
     for line in text.split("\n"):
-        mark = _FENCE.match(line)
-        if not fence:
-            if mark and not (mark[2][0] == "`" and "`" in mark[3]):
-                indent, fence, tag, quote = mark[1], mark[2], _tag(mark[3]), ""
-            elif mark and mark[3].rstrip("`") != mark[3] and mark[3].endswith(mark[2]):  # all on one line
-                code = mark[3][: -len(mark[2])].strip()
+        mark = _mark(line)
+        if not open_:
+            quote = ""
+            if mark and mark.fence[0] == "`" and mark.info.endswith(mark.fence):  # all on one line
+                code = mark.info[: -len(mark.fence)].strip()
                 found.append(re.sub(r"^(?:python3?|py)[ \t]+", "", code, flags=re.I))
-            elif tail := re.search(r"\S[ \t]*(`{3,})[ \t]*(\w*)[ \t]*$", line):  # after words on the same line
-                indent, fence, tag, quote = "", tail[1], _tag(tail[2]), ""
+            elif mark and not (mark.fence[0] == "`" and "`" in mark.info):
+                open_ = mark
+            elif not mark and (tail := re.search(r"(`{3,})[ \t]*(\w*)$", line.rstrip()[-60:])):  # after words
+                open_ = _Mark("", tail[1], tail[2])
             continue
-        if (
-            mark
-            and not quote
-            and mark[2].startswith(fence)
-            and len(mark[1].expandtabs()) <= len(indent.expandtabs()) + 3
-        ):
-            tag_here = _tag(mark[3])
+        inside = line.removeprefix(open_.indent)
+        if mark and not quote and mark.fence.startswith(open_.fence) and len(mark.indent) <= len(open_.indent) + 3:
             close()
-            if mark[3]:  # the start of another block, the end of this one forgotten
-                indent, fence, tag = mark[1], mark[2], tag_here
-            continue
-        if not quote and line.rstrip().endswith(fence) and line.strip(" \t" + fence[0]):
-            before = line.rstrip()[: -len(fence)]
-            if not _quote_after(before, ""):
-                lines.append(before.removeprefix(indent))
-                close()
-                continue
-        lines.append(line.removeprefix(indent))
-        quote = _quote_after(line, quote)
-    if fence and quote and any(_FENCE.match(line) for line in lines):  # a string that never ends hid the fence
-        first = next(i for i, line in enumerate(lines) if _FENCE.match(line))
-        del lines[first:]
-    if fence:
+            open_ = mark if mark.info else None  # with a language it opens another block, the end being forgotten
+        elif not quote and not mark and inside.rstrip().endswith(open_.fence):  # behind the last line
+            lines.append(inside.rstrip()[: -len(open_.fence)])
+            close()
+            open_ = None
+        else:
+            lines.append(inside)
+            quote = _quote_after(line, quote)
+    if open_ and quote and (ends := [i for i, line in enumerate(lines) if _mark(line)]):
+        del lines[ends[0] :]  # a string that never ends hid the end of the block
+    if open_:
         close()
     return found
 
@@ -888,8 +894,9 @@ def _bare_blocks(text: str) -> list[str]:
     quote, depth = "", 0
     for line in text.split("\n"):
         inside = bool(quote) or depth > 0
-        code = inside or not line.strip() or (lines and line[0] in " \t") or _OPENERS.match(line)
-        if not code or (not lines and not _starts(line)):
+        blank, indented = not line.strip(), line[:1] in (" ", "\t")
+        opens = not blank and not indented and _opens(line)
+        if not (opens if not lines else opens or inside or blank or indented):
             found.append("\n".join(lines))
             lines, quote, depth = [], "", 0
             continue
@@ -901,8 +908,9 @@ def _bare_blocks(text: str) -> list[str]:
     return found or inline
 
 
-def _starts(line: str) -> bool:
-    return bool(line.strip()) and line[0] not in " \t)]}" and bool(_OPENERS.match(line))
+def _opens(line: str) -> bool:
+    """Whether a line at the margin can be code; of a very long one its two ends are looked at."""
+    return bool(_OPENERS.match(line if len(line) < 1000 else f"{line[:500]}{line[-100:]}"))
 
 
 def _depth_after(line: str, depth: int) -> int:

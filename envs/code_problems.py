@@ -1038,7 +1038,7 @@ def _fingerprint(steps: tuple[_Step, ...], call: Callable) -> str | None:
     return sha256("\n".join(said).encode()).hexdigest()[:16]
 
 
-def _rivals(steps: tuple[_Step, ...], rng: random.Random, most: int = 16) -> list[tuple[_Step, ...]]:
+def _rivals(steps: tuple[_Step, ...], rng: random.Random) -> list[tuple[_Step, ...]]:
     """Compositions next to this one: two steps swapped, or one step replaced by another between the same types."""
     level = max(step.block.level for step in steps)
     swapped = [
@@ -1054,7 +1054,7 @@ def _rivals(steps: tuple[_Step, ...], rng: random.Random, most: int = 16) -> lis
             if fits and (after is None or after.name not in _COUNTING or block.name in _SMALL):
                 other = _Step(block, rng.choice(block.values) if block.values else None)
                 replaced.append((*steps[:i], other, *steps[i + 1 :]))
-    return swapped + rng.sample(replaced, min(most, len(replaced)))
+    return swapped + rng.sample(replaced, min(16 if level == 0 else 8, len(replaced)))
 
 
 def _tests(steps, kind, difficulty, entry, reference: Callable, others: list, mutants: list, rng) -> tuple | None:

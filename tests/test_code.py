@@ -199,9 +199,15 @@ def test_parse_gives_the_code_and_no_more():
     assert extract("<think>hm", "add") == (None, "no answer: nothing follows the reasoning")
 
 
-@pytest.mark.parametrize("text", ["`" * 100_000, "```\n" * 50_000, "'''" * 60_000, "(" * 100_000, "def f(" * 30_000,
-                                  "```python\n" + "x = 1\n" * 60_000, "a = b = " * 40_000, "\n" * 300_000,
-                                  "for x in y " * 30_000, "```python\n'''\n" + "```\n" * 50_000])  # fmt: skip
+ODD = (
+    "`" * 100_000, "```\n" * 50_000, "'''" * 60_000, "(" * 100_000, "def f(" * 30_000, "```python\n" + "x = 1\n" * 60_000,
+    "a = b = " * 40_000, "\n" * 300_000, "for x in y " * 30_000, "```python\n'''\n" + "```\n" * 50_000,
+    "`" * 50_000 + " x y", "```" + " " * 200_000 + "x", "x " * 100_000 + "```", "if a " * 60_000, "a, " * 90_000,
+    "f(" + "a" * 300_000, "import " + "x, " * 90_000, "x" + "[" * 200_000, "\"" * 99_999, "<think>" * 40_000,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ODD, ids=range(len(ODD)))
 def test_extraction_of_odd_texts_takes_no_time(text):
     ended = threading.Event()
 
@@ -594,7 +600,7 @@ def test_there_are_thousands_of_different_problems_and_splits_share_none():
     """No function stands in two splits, at any level, whatever the wording; each draw gives different ones."""
     owner: dict[str, str] = {}
     compositions: dict[tuple, str] = {}
-    wanted = {"easy": (1000, 150, 150), "medium": (3000, 250, 250), "hard": (300, 50, 50)}
+    wanted = {"easy": (1400, 150, 150), "medium": (2900, 150, 150), "hard": (250, 30, 30)}
     for difficulty, counts in wanted.items():
         for split, n in zip(code_problems.SPLITS, counts):
             problems = code_problems.draw(n, seed=3, split=split, difficulty=difficulty)
