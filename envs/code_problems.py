@@ -1028,7 +1028,7 @@ def _fingerprint(steps: tuple[_Step, ...], call: Callable) -> str | None:
     """A hash of what a function makes of fixed inputs; None if it raises on one of them."""
     takes = steps[0].block.takes
     lifted = next((step for step in steps if step.lifted), None)
-    said = [takes, lifted.argument if lifted else "", steps[-1].block.compare]
+    said = [takes, lifted.argument if lifted else ""]
     try:
         for i, value in enumerate(_probes(takes)):
             rest = (lifted.block.values[i % len(lifted.block.values)],) if lifted else ()
@@ -1152,7 +1152,7 @@ def draw(
     Args:
         n: How many.
         seed: Same arguments, same problems, on every platform.
-        split: "train", "validation" or "test"; they share no composition.
+        split: "train", "validation" or "test"; they share no composition of blocks, and no function.
         difficulty: "easy" (two simple steps, one line of code), "medium" (two or three) or "hard" (three or four, one
             of them a simulation or the like).
         kind: "function", "program" (reads stdin, prints the result) or "class" (a method of a class Solution).
