@@ -64,6 +64,27 @@ def test_case_from_a_public_report(case):
     assert verdict.reward == case["expected"], (case["sketch"], verdict.reason)
 
 
+ATTACKS = SHARED / "data" / "sandbox_attacks"
+GROUPS = ("benign", "forge", "text", "wrong", "stdio")
+
+
+def labelled_programs() -> list[dict]:
+    """Those that need no canary to be set up, with a verdict that is no matter of policy."""
+    if not ATTACKS.is_dir():
+        return []
+    lines = (ATTACKS / "attacks.jsonl").read_text(encoding="utf-8").splitlines()
+    return [one for one in map(json.loads, lines) if one["group"] in GROUPS and one["expect"] != "any"]
+
+
+@pytest.mark.parametrize("one", labelled_programs(), ids=lambda one: one["id"])
+def test_labelled_program(one):
+    source = (ATTACKS / one["file"]).read_bytes().decode("utf-8", "surrogatepass")
+    task = {"tests": one["tests"], "comparison": one["cmp"], "time_limit_s": 5}
+    task |= {"entry_point": one["entry"]} if one["kind"] == "call" else {}
+    verdict = score(f"```python\n{source}\n```", {"task": json.dumps(task)})
+    assert verdict.reward == {"pass": 1.0, "fail": 0.0}[one["expect"]], verdict.reason
+
+
 # --- which code is taken ---------------------------------------------------------------------------------
 
 TAKEN = {
