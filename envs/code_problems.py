@@ -431,7 +431,7 @@ def _strings() -> None:
          "turn each letter into its place in the alphabet (a and A are 1), leaving out the rest"
          "|list the places of its letters in the alphabet, 1 to 26, whatever their case, ignoring all else")
     text("caesar", "str", 1, "''.join(chr((ord(c) - 97 + {k}) % 26 + 97) if 'a' <= c <= 'z' else c for c in {x})",
-         "move every small letter {k} places on in the alphabet, a following z, and leave all else alone"
+         "move every small letter {k} places on in the alphabet, where z is followed by a, and leave all else alone"
          "|shift the letters a to z by {k}, wrapping around after z; other characters stay", "", (1, 3, 13))
     text("unique_chars", "str", 1, "''.join(dict.fromkeys({x}))",
          "remove repeated characters, keeping the first of each"
@@ -619,9 +619,9 @@ def _dates() -> None:
         _block(name, "date", gives, level, code, says, "", values)
 
     dated("days_later", "date", 1, f"({day} + timedelta(days={{k}})).isoformat()", "go {k} days forward"
-          "|take the date {k} days later", (1, 10, 30, 100))
+          "|take the date {k} days later", (10, 30, 100))
     dated("days_before", "date", 1, f"({day} - timedelta(days={{k}})).isoformat()", "go {k} days back"
-          "|take the date {k} days earlier", (1, 7, 45))
+          "|take the date {k} days earlier", (7, 45))
     dated("month_start", "date", 1, "{x}[:8] + '01'", "go to the first day of its month"
           "|replace it by the first of the same month")
     dated("month_end", "date", 2,
@@ -1222,10 +1222,10 @@ def _statement(steps: tuple[_Step, ...], kind: str, difficulty: str, entry: str,
     if kind == "program":
         about = f"a line with {extra}, then {_READS[takes]}" if extra else _READS[takes]
         opening = (f"Write a program that reads {about}. With that,", f"Write a program that reads {about}",
-                   f"A program reads {about}. Write it.", f"Read {about} from standard input. Then")  # fmt: skip
+                   f"A program reads {about}. Write it.", f"From standard input, read {about}. Then")  # fmt: skip
         end = _PRINTS.get(gives, "Print the result.")
     else:
-        about = f"{_ABOUT[takes]} and {extra}" if extra else _ABOUT[takes]
+        about = f"{_ABOUT[takes]}, and {extra}" if extra else _ABOUT[takes]
         what = call if kind == "function" else f"a class Solution with a method {call}"
         opening = (f"Write {what} for {about}:", f"Given {about}, implement {what}",
                    f"Write {what}. It gets {about}.", f"Implement {what}, which takes {about}:")  # fmt: skip
@@ -1236,8 +1236,9 @@ def _statement(steps: tuple[_Step, ...], kind: str, difficulty: str, entry: str,
                 phrase = step.text(step.block.noun).replace("{x}", phrase)
             return f"Implement {what}, which takes {about} and returns {phrase}."
     if wording == 1:
+        how = "and takes" if kind == "program" else "in"
         listed = "\n".join(f"{i}. {say[0].upper()}{say[1:]}." for i, say in enumerate(says, 1))
-        return f"{opening[1]}, in these steps:\n{listed}\n{end}"
+        return f"{opening[1]}, {how} these steps:\n{listed}\n{end}"
     if wording == 2:
         middle = "".join(f" After that, {say}." for say in says[1:-1])
         return f"{opening[2]} First, {says[0]}.{middle} Finally, {says[-1]}. {end}"
