@@ -10,7 +10,7 @@
 from importlib import import_module
 from types import ModuleType
 
-NAMES = ("sudoku", "math", "workplace")
+NAMES = ("sudoku", "math", "code", "workplace")
 
 
 def load(name: str) -> ModuleType:
