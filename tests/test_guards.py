@@ -251,6 +251,13 @@ def test_a_trained_model_differs_in_memory_from_disk_and_merged(facts):
     assert set(facts["differ"]) == {"in memory", "adapter", "merged"} and all(facts["differ"].values())
 
 
+def test_every_form_is_saved_with_a_card_and_gguf_only_where_its_tools_are(facts):
+    out = facts["out"]
+    assert (out / "adapter" / "adapter_model.safetensors").is_file() and (out / "model" / "model.safetensors").is_file()
+    assert all("trl 1" in (out / folder / "README.md").read_text() for folder in ("adapter", "model"))
+    assert "gguf     not written: llama.cpp" in facts["printed"] or list((out / "gguf").glob("*.gguf"))
+
+
 def test_a_model_that_learned_nothing_is_found_out(monkeypatch):
     class Still:
         def generate(self, prompts, **_):
