@@ -85,6 +85,12 @@ parameters:
     assert second["needs"] == [first["id"]] and first["needs"] == []
 
 
+def test_the_plan_that_the_documentation_shows_is_a_plan():
+    chains = batch.expand(batch.read_plan(ROOT / "docs" / "plan.yaml"))
+    assert len(chains) == 3 and [len(one["needs"]) for one in chains[0]] == [0, 1, 2]
+    assert chains[2][2]["parameters"]["trained"] == "runs/plan/05_grpo-tiny-sudoku-seed2/model"
+
+
 @pytest.mark.parametrize(
     "changes, says",
     [
