@@ -15,10 +15,11 @@ _SORT = """<style>
 <script>
 for (const head of document.querySelectorAll(".board th")) head.addEventListener("click", () => {
   const body = head.closest("table").tBodies[0], at = head.cellIndex, up = head.dataset.up !== "1";
-  const value = row => { const text = row.cells[at].textContent, n = parseFloat(text); return isNaN(n) ? text : n };
-  const less = (a, b) => typeof a === typeof b ? (a < b ? -1 : a > b ? 1 : 0) : typeof a === "number" ? -1 : 1;
+  const value = row => { const text = row.cells[at].textContent.trim(); return isNaN(text) ? text : Number(text) };
+  const blank = row => row.cells[at].textContent.trim() === "";
+  const order = (a, b) => (up ? 1 : -1) * (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0);
   head.dataset.up = up ? "1" : "0";
-  [...body.rows].sort((a, b) => (up ? 1 : -1) * less(value(a), value(b))).forEach(row => body.append(row));
+  [...body.rows].sort((a, b) => blank(a) - blank(b) || order(a, b)).forEach(row => body.append(row));
 });
 </script>"""
 

@@ -269,7 +269,7 @@ def recorder(path: Path | str, total: int, what: str = "training", draw=None):
         the share of None; `hold_out(measure, every)` adds `held_out`, and ends the run when that no longer rises.
 
     Raises:
-        FloatingPointError: from training, when logits, gradients or loss are no longer finite numbers.
+        FloatingPointError: from training, when gradients or loss, and on a CPU logits, are no longer finite numbers.
     """
     from transformers import TrainerCallback
 
@@ -292,7 +292,7 @@ def recorder(path: Path | str, total: int, what: str = "training", draw=None):
             self.measure, self.every, self.patience, self.min_gain = measure, every, patience, min_gain
 
         def on_train_begin(self, args, state, control, model=None, **_):
-            if model is not None:
+            if args is not None and args.use_cpu:  # on a GPU the head runs inside compiled kernels, which take no hooks
                 self.hook = model.get_output_embeddings().register_forward_hook(self._check_logits(args, state, model))
             file = Path(path)
             file.parent.mkdir(parents=True, exist_ok=True)

@@ -28,7 +28,8 @@ from transformers import TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 from envs import load
 from helpers import guards, saving, training
-from helpers.policies import model_path
+from helpers.policies import LocalPolicy, model_path
+from helpers.rollouts import rollout
 
 out, facts = Path(sys.argv[1]), {}
 env = load("sudoku")
@@ -79,7 +80,10 @@ made = GRPOTrainer(
     model=policy, processing_class=tokenizer, train_dataset=calls, environment_factory=env.ENV,
     args=GRPOConfig(**training.shape(cfg, 8), **training.objective("grpo"), **training.quiet_args(cfg, out)),
 )
+watcher = training.recorder(out / "tools.jsonl", cfg.grpo_steps)
+made.reward_funcs = [watcher.watch(reward, cfg.group_size) for reward in made.reward_funcs]
 facts["tools"] = refusal(lambda: guards.before_training(made, env, cfg))
+facts["watched tools"] = watcher.seen
 class Generous(env.ENV):
     def get_reward(self):
         return 1.0
@@ -92,6 +96,12 @@ facts["generous"] = refusal(lambda: guards.check_reward(made, env))
 made, recorder = trainer("dapo", 0.05)
 made.train()
 facts["kl"] = recorder.rows
+
+made, recorder = trainer("grpo", max_steps=6)
+measure = lambda: sum(e["reward"] for e in rollout(env, few, LocalPolicy(policy, tokenizer), name="x", quiet=True)) / 24
+recorder.hold_out(measure, every=1, patience=1, min_gain=2.0)
+made.train()
+facts["held out"] = {"step": made.state.global_step, "rows": recorder.rows}
 
 class Poison(TrainerCallback):
     def on_step_begin(self, args, state, control, **_):
@@ -147,6 +157,24 @@ def test_what_is_drawn_beside_the_reward_is_logged(facts):
     assert all(watched <= set(row) for row in facts["dapo"]["rows"])
 
 
+def test_held_out_tasks_are_measured_on_the_way_and_end_the_run(facts):
+    assert facts["held out"]["step"] == 2  # of six: nothing gains 2.0
+    assert [0 <= row["held_out"] <= 1 for row in facts["held out"]["rows"]] == [True, True]
+    assert facts["held out"]["rows"][-1]["grad_norm"] >= 0  # it trained on after the measurement
+
+
+def test_what_is_logged_is_drawn(facts):
+    from helpers import plots
+
+    panels = list(plots.training(facts["held out"]["rows"], "a title"))
+    plots.close(panels[0])
+    assert [axes.get_ylabel() for axes in panels] == [
+        "mean reward", "spread of the reward", "tokens in an answer", "dead groups (share)",
+        "cut off at the limit (share)", "unjudged (share)",
+    ]  # fmt: skip
+    assert all(axes.lines for axes in panels) and "held out" in panels[0].get_legend_handles_labels()[1]
+
+
 @pytest.mark.parametrize("name, kl, says", [("ppo", 0, "one of grpo, dr_grpo, dapo, gspo"), ("grpo", -1, "kl must be")])
 def test_an_unknown_algorithm_is_refused(name, kl, says):
     with pytest.raises(ValueError, match=says):
@@ -162,7 +190,7 @@ def test_a_reward_path_that_pays_anything_or_nothing_is_refused(facts):
 
 
 def test_the_reward_path_of_tools_is_played_through_the_environment(facts):
-    assert facts["tools"] is None
+    assert facts["tools"] is None and facts["watched tools"]["unjudged"] == 0
     assert "'I do not know.' earned 1, expected 0" in facts["generous"]
 
 
@@ -237,7 +265,7 @@ def test_a_run_whose_numbers_break_stops_and_names_step_and_dtype(facts):
 
 def test_a_loss_that_is_nan_stops_the_run(tmp_path):
     recorder = training.recorder(tmp_path / "h.jsonl", 4)
-    state, args = SimpleNamespace(global_step=0), SimpleNamespace(bf16=True, fp16=False)
+    state, args = SimpleNamespace(global_step=0), SimpleNamespace(bf16=True, fp16=False, use_cpu=False)
     recorder.on_train_begin(args, state, None)
     state.global_step = 3
     with pytest.raises(FloatingPointError, match=r"step 3: the loss is not a finite number .* computed in bfloat16"):
