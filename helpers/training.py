@@ -321,11 +321,13 @@ def recorder(path: Path | str, total: int, what: str = "training", draw=None):
             if model is not None and not args.fp16 and not _finite_gradients(model):
                 raise self._broken("the gradient", state.global_step + 1, args, model)
 
-        def on_step_end(self, args, state, control, **_):
+        def on_step_end(self, args, state, control, model=None, **_):
             self.progress.step()
             self.seconds = round(time.perf_counter() - self.began, 1)
             if self.measure and state.global_step % self.every == 0:
                 self.held_out = {"held_out": self.measure()}
+                if model is not None:
+                    model.train()  # generation left it in eval mode, in which the trainer would log nothing
                 values = [row["held_out"] for row in self.rows if "held_out" in row] + [self.held_out["held_out"]]
                 if plateaued(values, self.patience, self.min_gain):
                     recent = ", ".join(f"{value:.3f}" for value in values[-self.patience :])
