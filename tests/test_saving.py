@@ -76,7 +76,7 @@ def resumed(tmp_path_factory):
     """Folder and facts of a run that was killed after its second checkpoint and started again."""
     out = tmp_path_factory.mktemp("killed")
     process = start(out)
-    deadline = time.monotonic() + 300
+    deadline = time.monotonic() + 900
     while not list(out.glob("trainer/*/checkpoint-4/trainer_state.json")):
         assert process.poll() is None and time.monotonic() < deadline, (out / "log.txt").read_text()[-3000:]
         time.sleep(0.02)
@@ -84,7 +84,7 @@ def resumed(tmp_path_factory):
     assert process.wait() == -signal.SIGKILL
     left = {"checkpoints": sorted(path.name for path in out.glob("trainer/*/checkpoint-*"))}
     left["saved"] = {name: value.clone() for name, value in weights(next(out.glob("trainer/*/checkpoint-4"))).items()}
-    assert start(out).wait(300) == 0, (out / "log.txt").read_text()[-3000:]
+    assert start(out).wait(900) == 0, (out / "log.txt").read_text()[-3000:]
     return out, left, facts_of(out), (out / "log.txt").read_text()
 
 
