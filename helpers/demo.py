@@ -4,7 +4,6 @@ Runs the notebooks 01, 02, 04, 05 and 06 on the embedded policy and leaves under
 summary.json and report.html, a page that needs no other file.
 """
 
-import base64
 import html
 import json
 import shutil
@@ -14,6 +13,8 @@ from pathlib import Path
 
 from envs import load
 from helpers.notebook import ROOT, find, run, show_path
+from helpers.page import page, table
+from helpers.page import picture as embedded
 
 # Notebook, what it does, seconds it took on two cores.
 STEPS = [
@@ -110,14 +111,7 @@ def _report(summary: dict, results: dict, folders: dict) -> str:
         return f"{part['pass_at_1']:.2f} [{part['ci95'][0]:.2f}, {part['ci95'][1]:.2f}]"
 
     def picture(number: str, name: str, caption: str) -> str:
-        data = base64.b64encode((folders[number] / f"{name}.png").read_bytes()).decode()
-        text = html.escape(caption)
-        return f'<figure><img alt="{text}" src="data:image/png;base64,{data}"><figcaption>{text}</figcaption></figure>'
-
-    def rows(table: list[list]) -> str:
-        head, *body = [[html.escape(str(cell)) for cell in row] for row in table]
-        lines = ["<tr><th>" + "<th>".join(head), *("<tr><td>" + "<td>".join(row) for row in body)]
-        return "<table>" + "\n".join(lines) + "</table>"
+        return embedded(folders[number] / f"{name}.png", caption)
 
     kinds = [["kind of failure", "cannot yet", "share", "example"]]
     kinds += [[k["kind"], k["capability"], f"{k['share']:.1%}", k["example"]] for k in results["01"]["failures"]]
@@ -151,19 +145,7 @@ def _report(summary: dict, results: dict, folders: dict) -> str:
     ]
     born = results["06"]
     versions = ", ".join(f"{name} {number}" for name, number in born["versions"].items())
-    return f"""<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>RLVR Workbook: {html.escape(summary["environment"])}</title>
-<style>
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem }}
-body {{ color: #1a1a1a; background: #fff }}
-h1 {{ font-size: 1.6rem }} h2 {{ font-size: 1.2rem; margin-top: 2.2rem }}
-figure {{ margin: 1rem 0 }} img {{ max-width: 100% }} figcaption {{ color: #555; font-size: .9rem }}
-table {{ border-collapse: collapse; font-size: .9rem; display: block; overflow-x: auto }}
-th, td {{ text-align: left; padding: .25rem .8rem .25rem 0; border-bottom: 1px solid #ddd; vertical-align: top }}
-.big {{ font-size: 1.3rem }} .small {{ color: #555; font-size: .85rem }}
-</style>
-<h1>A small policy learns {html.escape(summary["environment"])} from verdicts</h1>
+    body = f"""<h1>A small policy learns {html.escape(summary["environment"])} from verdicts</h1>
 <p class="big">Held-out pass@1: <b>{share(summary["before"])}</b> before, {share(summary["after_sft"])} after the SFT
 warm-up, <b>{share(summary["after"])}</b> after GRPO.</p>
 <p>pass@1 is the chance that one answer is right. These are sampled answers: {summary["gain"]["pass_at_1"]:+.2f}
@@ -178,10 +160,10 @@ is good.</p>
 {picture("06", "steps", "What SFT and GRPO each added, on held-out tasks.")}
 <h2>1. Benchmark: where it failed before</h2>
 {picture("01", "benchmark", "The untrained policy at each level of difficulty.")}
-{rows(kinds)}
+{table(kinds)}
 <h2>2. Reward profile: can the reward be trusted?</h2>
 <p>Verdict: <b>{html.escape(profile["verdict"])}</b></p><ul>{doubts}</ul>
-{rows(stress)}
+{table(stress)}
 {picture("02", "strength", "Stronger policies earn more.")}
 {picture("02", "groups", "Right answers in a group: only groups between the ends teach anything.")}
 <h2>3. SFT warm-up</h2>
@@ -189,21 +171,20 @@ is good.</p>
 <h2>4. GRPO</h2>
 <p>The same GRPO after a short and after a long warm-up. The long one starts higher, and GRPO adds little to it: it is
 sure of itself from the start (low entropy), so there is little left to select.</p>
-{rows(gains)}
+{table(gains)}
 {picture("05", "contrast_reward", "Reward in training, after a short and after a long warm-up.")}
 {picture("05", "contrast_entropy", "Entropy tells the two apart from the first step.")}
 <h2>5. Validation: what moved</h2>
-{rows(moved)}
+{table(moved)}
 <p>Sampled answers show the policy when it explores, greedy ones what it holds most likely. Where the first rise towards
 the second, the policy became surer of what it already knew; where the second rise too, it learned something new.</p>
-{rows(greedy)}
+{table(greedy)}
 <p>What was learned, as the share of all sampled answers that failed in each way:</p>
-{rows(learned)}
+{table(learned)}
 {picture("06", "levels", "Levels that were never trained on.")}
 <p class="small">Python {html.escape(born["python"])}, {html.escape(versions)}, commit {html.escape(born["commit"])},
-{html.escape(born["written"])}. The executed notebooks lie beside this page.</p>
-</html>
-"""
+{html.escape(born["written"])}. The executed notebooks lie beside this page.</p>"""
+    return page(f"RLVR Workbook: {summary['environment']}", body)
 
 
 def main(arguments: list[str]) -> int:

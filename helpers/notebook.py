@@ -9,6 +9,7 @@ import difflib
 import html
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -109,7 +110,27 @@ def _line(message: dict) -> str:
     return "\n".join(([f"-> {text}"] if message["role"] == "tool" else [text] if text else []) + calls)
 
 
+# --- secrets ---------------------------------------------------------------------------------------------
+
+_SECRET_NAME = re.compile(r"(^|_)(TOKEN|KEY|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
+_SECRET_SHAPE = re.compile(r"\b(hf_\w{20,}|sk-[\w-]{20,}|gh[pousr]_\w{30,}|AKIA[0-9A-Z]{16})")
+
+
+def mask(text: str) -> str:
+    """The text without secrets: the values of environment variables named like one (..._TOKEN, ..._KEY), and what has
+    the shape of a well-known key."""
+    found = {value: name for name, value in os.environ.items() if _SECRET_NAME.search(name) and len(value) >= 8}
+    for value in sorted(found, key=len, reverse=True):  # a longer one may hold a shorter one
+        for form in {value, json.dumps(value)[1:-1], html.escape(value)}:
+            text = text.replace(form, f"***{found[value]}***")
+    return _SECRET_SHAPE.sub("***", text)
+
+
 # --- running notebooks -----------------------------------------------------------------------------------
+
+
+class KernelDied(RuntimeError):
+    """The process of a notebook ended before the notebook did."""
 
 
 def find(name: str) -> Path:
@@ -179,7 +200,7 @@ def run(notebook: Path | str, parameters: dict | None = None, out: Path | str | 
 
     Raises:
         ValueError: a wrong parameter; nothing has run then.
-        RuntimeError: a cell failed, or the kernel died; the copy holds everything up to there.
+        RuntimeError: a cell failed, or the kernel died (then a `KernelDied`); the copy holds everything up to there.
     """
     import papermill
     from nbclient.exceptions import DeadKernelError
@@ -196,11 +217,11 @@ def run(notebook: Path | str, parameters: dict | None = None, out: Path | str | 
         )  # fmt: skip
     except papermill.PapermillExecutionError as error:
         raise RuntimeError(
-            f"{notebook.name}, code cell {error.exec_count}: {error.ename}: {error.evalue}\nSee {show_path(out)}"
+            mask(f"{notebook.name}, code cell {error.exec_count}: {error.ename}: {error.evalue}\nSee {show_path(out)}")
         ) from None
     except DeadKernelError:
         _mark_dead(out)
-        raise RuntimeError(f"{notebook.name}: the kernel died (out of memory?). See {show_path(out)}") from None
+        raise KernelDied(f"{notebook.name}: the kernel died (out of memory?). See {show_path(out)}") from None
     finally:
         if out.is_file():
             _clean(out)
@@ -220,13 +241,13 @@ def _mark_dead(out: Path) -> None:
 
 
 def _clean(path: Path) -> None:
-    """Strip what stops a notebook from rendering elsewhere: widgets and their state. Other outputs stay."""
+    """Strip secrets, and what stops a notebook from rendering elsewhere: widgets and their state."""
     saved = json.loads(path.read_text(encoding="utf-8"))
     saved["metadata"].pop("widgets", None)
     for cell in saved["cells"]:
         if "outputs" in cell:
             cell["outputs"] = [o for o in cell["outputs"] if _WIDGET not in o.get("data", {})]
-    path.write_text(json.dumps(saved, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(mask(json.dumps(saved, indent=1, ensure_ascii=False)) + "\n", encoding="utf-8")
 
 
 _WIDGET = "application/vnd.jupyter.widget-view+json"

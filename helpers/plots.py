@@ -114,32 +114,48 @@ def solved_in_group(by_policy: dict[str, list[list[float]]], title: str, axes=No
 
 
 def training(rows: list[dict], title: str):
-    """Reward, spread, length and dead groups of a GRPO run, from the entries of `training.recorder`.
+    """Reward, its spread, length, dead groups, cut-off and unjudged answers of a GRPO run, from the entries of
+    `training.recorder`; rewards on held-out tasks are dots.
 
     Returns:
-        The four axes, reward first."""
+        The six axes, reward first."""
     import matplotlib.pyplot as plt
 
-    figure, grid = plt.subplots(2, 2, figsize=(9, 5), layout="constrained", sharex=True)
+    figure, grid = plt.subplots(2, 3, figsize=(11, 5), layout="constrained", sharex=True)
     panels = [
-        ("reward", "mean reward", BLUE),
-        ("group_spread", "spread inside a group", ORANGE),
-        ("completions/mean_length", "tokens in an answer", GREEN),
-        ("frac_reward_zero_std", "dead groups (share)", GREY),
+        ("mean reward", {"reward": BLUE}),
+        ("spread of the reward", {"reward_std": GREY, "group_spread": ORANGE}),
+        ("tokens in an answer", {"completions/mean_length": GREEN}),
+        ("dead groups (share)", {"frac_reward_zero_std": GREY}),
+        ("cut off at the limit (share)", {"completions/clipped_ratio": ORANGE}),
+        ("unjudged (share)", {"unjudged": BLUE}),
     ]
-    for axes, (key, label, colour) in zip(grid.flat, panels):
+    for axes, (label, keys) in zip(grid.flat, panels):
         _axes(axes)
-        points = [(row["step"], row[key]) for row in rows if key in row]
-        if points:
-            steps, values = zip(*points)
-            axes.plot(steps, values, color=colour, linewidth=0.8, alpha=0.45)
-            axes.plot(steps, _smooth(values), color=colour, linewidth=2)
-            axes.set_ylim(0, max(values) * 1.08 or 1)
+        top = 0.0
+        for key, colour in keys.items():
+            points = [(row["step"], row[key]) for row in rows if key in row]
+            if points:
+                steps, values = zip(*points)
+                axes.plot(steps, values, color=colour, linewidth=0.8, alpha=0.45)
+                axes.plot(steps, _smooth(values), color=colour, linewidth=2, label=_SPREADS.get(key))
+                top = max(top, *values)
+        axes.set_ylim(0, top * 1.08 or 1)
         axes.set_ylabel(label)
+    held_out = [(row["step"], row["held_out"]) for row in rows if "held_out" in row]
+    if held_out:
+        grid.flat[0].plot(*zip(*held_out), "o", color=ORANGE, label="held out")
+        grid.flat[0].set_ylim(0, max(grid.flat[0].get_ylim()[1], max(v for _, v in held_out) * 1.08))
+        grid.flat[0].legend(frameon=False, fontsize=8)
+    if grid.flat[1].lines:
+        grid.flat[1].legend(frameon=False, fontsize=8)
     for axes in grid[1]:
         axes.set_xlabel("step")
     figure.suptitle(title, fontsize=10, x=0.01, ha="left")
     return grid.flat
+
+
+_SPREADS = {"reward_std": "over all answers", "group_spread": "inside a group"}
 
 
 def curves(runs: dict[str, list[dict]], key: str, ylabel: str, title: str, axes=None):

@@ -1,4 +1,4 @@
-"""What the training notebooks share around Unsloth and TRL: sizes, rows, records, and proof that it worked."""
+"""What the training notebooks share around Unsloth and TRL: sizes, objectives, rows and records."""
 
 import difflib
 import json
@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
+from math import isfinite
 from pathlib import Path
 from statistics import pstdev
 from types import SimpleNamespace
@@ -14,26 +16,39 @@ from helpers.policies import ROOT, model_path
 from helpers.rollouts import Progress, tools_of
 
 # One dial: what fits the machine. A notebook's parameter left None takes the value from here.
+# load_in_4bit False is LoRA on 16-bit weights; batch_size is the most completions in one pass through the model;
+# gpu_memory_utilization is the share of the GPU that vLLM may take, where fast_inference is on.
 _GPU = {
-    "model": "Qwen/Qwen2.5-1.5B-Instruct", "dtype": "bfloat16", "load_in_4bit": False, "max_seq_length": 2048,
-    "max_tokens": 512, "gradient_checkpointing": "unsloth", "optim": "adamw_8bit",
+    "model": "Qwen/Qwen2.5-1.5B-Instruct", "dtype": "bfloat16", "load_in_4bit": False, "lora_rank": 16,
+    "fast_inference": True, "gpu_memory_utilization": 0.5, "max_seq_length": 2048, "max_tokens": 512,
+    "gradient_checkpointing": "unsloth", "optim": "adamw_8bit",
     "sft_steps": 30, "sft_batch_size": 16, "sft_learning_rate": 2e-4,
-    "grpo_steps": 200, "prompts_per_step": 8, "group_size": 8, "grpo_learning_rate": 1e-5,
-    "eval_rows": 192, "eval_samples": 4,
+    "grpo_steps": 200, "prompts_per_step": 8, "group_size": 8, "batch_size": 32, "grpo_learning_rate": 1e-5,
+    "save_steps": 25, "eval_rows": 192, "eval_samples": 4,
 }  # fmt: skip
 PROFILES = {
     "cpu": _GPU | {
         "model": "tiny", "dtype": "float32", "max_seq_length": 512, "max_tokens": 48,
-        "gradient_checkpointing": False, "optim": "adamw_torch",
+        "fast_inference": False, "gradient_checkpointing": False, "optim": "adamw_torch",
         "sft_steps": 12, "sft_batch_size": 64, "sft_learning_rate": 1e-3,
-        "grpo_steps": 200, "grpo_learning_rate": 1e-3,
+        "grpo_steps": 200, "batch_size": 64, "grpo_learning_rate": 1e-3,
     },
-    "t4": _GPU | {"dtype": "float16", "load_in_4bit": True, "prompts_per_step": 4, "max_tokens": 256},
-    "l4": _GPU | {"load_in_4bit": True},
+    "t4": _GPU | {
+        "dtype": "float16", "load_in_4bit": True, "prompts_per_step": 4, "batch_size": 8, "max_tokens": 256,
+    },
+    "l4": _GPU | {"load_in_4bit": True, "batch_size": 16},
     "a100": _GPU | {"model": "Qwen/Qwen2.5-3B-Instruct"},
     "h100": _GPU | {"model": "Qwen/Qwen2.5-7B-Instruct", "prompts_per_step": 16},
-    "h200": _GPU | {"model": "Qwen/Qwen2.5-7B-Instruct", "prompts_per_step": 32},
+    "h200": _GPU | {"model": "Qwen/Qwen2.5-7B-Instruct", "prompts_per_step": 32, "batch_size": 64},
 }  # fmt: skip
+# What each algorithm means to GRPOConfig. Every value is given, since Unsloth fills in others for those left out.
+# Clipping binds only where a batch is used for several updates; here it is used for one.
+OBJECTIVES = {
+    "grpo": {"loss_type": "grpo", "scale_rewards": "group", "epsilon": 0.2, "epsilon_high": 0.2},
+    "dr_grpo": {"loss_type": "dr_grpo", "scale_rewards": "none", "epsilon": 0.2, "epsilon_high": 0.2},
+    "dapo": {"loss_type": "dapo", "scale_rewards": "group", "epsilon": 0.2, "epsilon_high": 0.28},
+    "gspo": {"loss_type": "grpo", "scale_rewards": "group", "epsilon": 3e-4, "epsilon_high": 4e-4},
+}
 LORA_TARGETS = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 
 
@@ -69,9 +84,114 @@ def settings(hardware: str = "auto", **overrides) -> SimpleNamespace:
         if wanted in (int, float) and value <= 0:
             raise ValueError(f"{name} must be above 0, got {value!r}")
     chosen = {name: value for name, value in overrides.items() if value is not None}
-    for name, value in (profile | chosen).items():
-        print(f"{name:22} {value!s:28} {'set here' if name in chosen else hardware}")
-    return SimpleNamespace(hardware=hardware, **profile | chosen)
+    cfg, notes = SimpleNamespace(hardware=hardware, **profile | chosen), {}
+    if cfg.fast_inference and (missing := _no_fast_inference(hardware, cfg.load_in_4bit)):
+        if "fast_inference" in chosen:
+            raise ValueError(f"fast_inference=True, but {missing}")
+        cfg.fast_inference, notes["fast_inference"] = False, f"off: {missing}"
+    _check_shape(cfg, chosen)
+    for name in profile:
+        source = notes.get(name) or ("set here" if name in chosen else hardware)
+        print(f"{name:22} {getattr(cfg, name)!s:28} {source}")
+    return cfg
+
+
+def _no_fast_inference(hardware: str, load_in_4bit: bool) -> str | None:
+    """Why vLLM cannot generate here, or None."""
+    if hardware == "cpu":
+        return "vLLM needs a GPU"
+    if find_spec("vllm") is None:
+        return "vllm is not installed (make setup-gpu)"
+    if load_in_4bit and find_spec("vllm_bnb_plugin") is None:
+        return "vLLM loads 4-bit weights only with vllm-bnb-plugin (make setup-gpu)"
+    return None
+
+
+def _check_shape(cfg: SimpleNamespace, chosen: dict) -> None:
+    """Refuse sizes that a trainer would change without a word, or fail on late."""
+    if cfg.group_size < 2:
+        raise ValueError(
+            f"group_size must be at least 2, since answers are compared inside a group; got {cfg.group_size}"
+        )
+    if cfg.max_tokens >= cfg.max_seq_length:
+        raise ValueError(
+            f"max_tokens={cfg.max_tokens} leaves no room for a prompt in max_seq_length={cfg.max_seq_length}: "
+            "lower the first or raise the second"
+        )
+    if cfg.gpu_memory_utilization >= 1:
+        raise ValueError(f"gpu_memory_utilization must be between 0 and 1, got {cfg.gpu_memory_utilization}")
+    total = cfg.prompts_per_step * cfg.group_size
+    if "batch_size" in chosen and total % cfg.batch_size:
+        fits = [n for n in range(1, total + 1) if total % n == 0]
+        near = min(fits, key=lambda n: abs(n - cfg.batch_size))
+        raise ValueError(
+            f"batch_size={cfg.batch_size} does not divide the {total} completions of a step "
+            f"({cfg.prompts_per_step} prompts x {cfg.group_size}); the nearest that does is {near}"
+        )
+
+
+def shape(cfg: SimpleNamespace, n_rows: int) -> dict:
+    """The batch shape as arguments of GRPOConfig; printed in words.
+
+    Args:
+        cfg: From `settings`.
+        n_rows: Rows of the training data.
+
+    Raises:
+        ValueError: fewer rows than prompts in a step, or more than one process.
+    """
+    if n_rows < cfg.prompts_per_step:
+        raise ValueError(
+            f"a step takes {cfg.prompts_per_step} prompts, there are only {n_rows} rows: make more of them"
+        )
+    if (processes := os.environ.get("WORLD_SIZE", "1")) != "1":
+        raise ValueError(f"WORLD_SIZE={processes} would multiply the prompts of a step; these notebooks run on one GPU")
+    total = cfg.prompts_per_step * cfg.group_size
+    size = next(n for n in range(min(total, cfg.batch_size), 0, -1) if total % n == 0)
+    prompts = cfg.grpo_steps * cfg.prompts_per_step
+    print(
+        f"each step: {cfg.prompts_per_step} prompts x {cfg.group_size} completions = {total}, in {total // size} "
+        f"{'pass' if size == total else 'passes'} of {size}; {cfg.grpo_steps} optimizer steps take {prompts} prompts, "
+        f"{prompts / n_rows:.1f} times the {n_rows} rows"
+    )
+    return {
+        "max_steps": cfg.grpo_steps,
+        "num_generations": cfg.group_size,
+        "per_device_train_batch_size": size,
+        "gradient_accumulation_steps": total // size,
+        "max_completion_length": cfg.max_tokens,
+        "use_vllm": cfg.fast_inference,
+    }
+
+
+def objective(name: str, kl: float = 0.0) -> dict:
+    """An algorithm as arguments of GRPOConfig: loss, clipping, level of the importance weights. Answers that the token
+    limit cut off are left out of the loss.
+
+    Args:
+        name: "grpo", "dr_grpo", "dapo" or "gspo".
+        kl: Weight of the pull back to the start; 0 for none, and no reference model then.
+
+    Raises:
+        ValueError: another name, or a weight below 0.
+    """
+    if name not in OBJECTIVES:
+        raise ValueError(f"the algorithm must be one of {', '.join(OBJECTIVES)}, got {name!r}")
+    if kl < 0:
+        raise ValueError(f"kl must be 0 or more, got {kl!r}")
+    level = "sequence" if name == "gspo" else "token"
+    return OBJECTIVES[name] | {"importance_sampling_level": level, "beta": kl, "mask_truncated_completions": True}
+
+
+def load_args(cfg: SimpleNamespace) -> dict:
+    """Arguments of FastLanguageModel.from_pretrained for this hardware."""
+    vllm = {"fast_inference": True, "max_lora_rank": cfg.lora_rank} if cfg.fast_inference else {}
+    return vllm | {
+        "max_seq_length": cfg.max_seq_length,
+        "dtype": torch_dtype(cfg.dtype),
+        "load_in_4bit": cfg.load_in_4bit,
+        **({"gpu_memory_utilization": cfg.gpu_memory_utilization} if vllm else {}),
+    }
 
 
 def _detect() -> str:
@@ -95,14 +215,15 @@ def torch_dtype(name: str):
     return getattr(torch, name)
 
 
-def quiet_args(cfg: SimpleNamespace, out: Path) -> dict:
+def quiet_args(cfg: SimpleNamespace, out: Path, save_steps: int | None = None) -> dict:
     """Arguments that every trainer here shares: precision and memory of the hardware, a log entry at each step, no
-    checkpoints, no reports to services, no progress bars in saved cells."""
-    return {
+    reports to services, no progress bars in saved cells; a checkpoint every `save_steps` steps, or none."""
+    saves = {"save_strategy": "steps", "save_steps": save_steps, "save_total_limit": 2}
+    return (saves if save_steps else {"save_strategy": "no"}) | {
         "output_dir": str(out / "trainer"),
         "logging_steps": 1,
+        "logging_nan_inf_filter": False,  # or a loss that is NaN would be logged as the last one that was not
         "report_to": "none",
-        "save_strategy": "no",
         "disable_tqdm": True,
         "gradient_checkpointing": bool(cfg.gradient_checkpointing),
         "optim": cfg.optim,
@@ -132,7 +253,8 @@ def _schemas(module, row: dict) -> list[dict]:
 
 
 def recorder(path: Path | str, total: int, what: str = "training", draw=None):
-    """A trainer callback that writes what the trainer logs to a JSONL file, and prints a few lines on the way.
+    """A trainer callback that writes what the trainer logs to a JSONL file, prints a few lines on the way, and stops a
+    run that went wrong. A run that is resumed keeps the entries up to its checkpoint.
 
     Args:
         path: The file; made anew.
@@ -142,14 +264,19 @@ def recorder(path: Path | str, total: int, what: str = "training", draw=None):
 
     Returns:
         The callback; its `rows` are the log entries so far, numbers as floats, with `step`; `seconds` is how long
-        training took; `watch(reward, group_size)` wraps a reward function so that the entries also hold
-        `group_spread`, the mean standard deviation of the rewards inside a group, and `unjudged`, the share of None.
+        training took, since it was last resumed; `watch(reward, group_size)` wraps a reward function so that the
+        entries also hold `group_spread`, the mean standard deviation of the rewards inside a group, and `unjudged`,
+        the share of None; `hold_out(measure, every)` adds `held_out`, and ends the run when that no longer rises.
+
+    Raises:
+        FloatingPointError: from training, when gradients or loss, and on a CPU logits, are no longer finite numbers.
     """
     from transformers import TrainerCallback
 
     class Recorder(TrainerCallback):
         def __init__(self):
-            self.rows, self.seconds, self.seen, self.shown = [], 0.0, {}, None
+            self.rows, self.seconds, self.seen, self.shown, self.held_out, self.measure = [], 0.0, {}, None, {}, None
+            self.hook = None
 
         def watch(self, reward, group_size: int):
             def watched(completions, **columns):
@@ -159,26 +286,104 @@ def recorder(path: Path | str, total: int, what: str = "training", draw=None):
 
             return watched
 
-        def on_train_begin(self, args, state, control, **_):
-            self.progress, self.began = Progress(f"{what}: steps", total), time.perf_counter()
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-            Path(path).write_text("", encoding="utf-8")
+        def hold_out(self, measure, every: int, patience: int = 3, min_gain: float = 0.01):
+            """Call `measure()`, a mean reward on held-out tasks, every `every` steps; stop when the best of the last
+            `patience` values is less than `min_gain` above the best before them."""
+            self.measure, self.every, self.patience, self.min_gain = measure, every, patience, min_gain
 
-        def on_step_end(self, args, state, control, **_):
+        def on_train_begin(self, args, state, control, model=None, **_):
+            if args is not None and args.use_cpu:  # on a GPU the head runs inside compiled kernels, which take no hooks
+                self.hook = model.get_output_embeddings().register_forward_hook(self._check_logits(args, state, model))
+            file = Path(path)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            self.rows = [row for row in _entries(file) if row["step"] <= state.global_step]
+            file.write_text("".join(json.dumps(row) + "\n" for row in self.rows), encoding="utf-8")
+            self.progress = Progress(f"{what}: steps", total, start=state.global_step)
+            self.began = time.perf_counter()
+
+        def on_train_end(self, *_, **__):
+            if self.hook:
+                self.hook.remove()
+
+        def _check_logits(self, args, state, model):
+            def check(module, inputs, logits):
+                if not logits[:, -1].isfinite().all():
+                    raise self._broken("a logit", state.global_step + 1, args, model)
+
+            return check
+
+        def _broken(self, what, step, args, model):
+            self.on_train_end()
+            return FloatingPointError(_not_finite(what, step, args, model))
+
+        def on_pre_optimizer_step(self, args, state, control, model=None, **_):
+            # With float16 a scaler finds overflow itself and skips such a step: nothing to stop for.
+            if model is not None and not args.fp16 and not _finite_gradients(model):
+                raise self._broken("the gradient", state.global_step + 1, args, model)
+
+        def on_step_end(self, args, state, control, model=None, **_):
             self.progress.step()
             self.seconds = round(time.perf_counter() - self.began, 1)
+            if self.measure and state.global_step % self.every == 0:
+                self.held_out = {"held_out": self.measure()}
+                if model is not None:
+                    model.train()  # generation left it in eval mode, in which the trainer would log nothing
+                values = [row["held_out"] for row in self.rows if "held_out" in row] + [self.held_out["held_out"]]
+                if plateaued(values, self.patience, self.min_gain):
+                    recent = ", ".join(f"{value:.3f}" for value in values[-self.patience :])
+                    print(f"{what}: stopped at step {state.global_step}, held-out reward no longer rises ({recent})")
+                    control.should_training_stop = True
 
-        def on_log(self, args, state, control, logs=None, **_):
-            row = {"step": state.global_step} | {k: n for k, v in (logs or {}).items() if (n := _number(v)) is not None}
+        def on_log(self, args, state, control, logs=None, model=None, **_):
+            numbers = {key: number for key, value in (logs or {}).items() if (number := _number(value)) is not None}
+            if not isfinite(numbers.get("loss", 0.0)):
+                raise self._broken("the loss", state.global_step, args, model)
+            row = {"step": state.global_step} | {key: n for key, n in numbers.items() if isfinite(n)}
             if len(row) < 3 or "train_runtime" in row:  # the last entry sums the run up
                 return
-            self.rows.append(row | self.seen)
+            self.rows.append(row | self.seen | self.held_out)
+            self.held_out = {}
             with Path(path).open("a", encoding="utf-8") as file:
                 file.write(json.dumps(self.rows[-1]) + "\n")
             if draw and state.global_step % max(1, total // 10) == 0:
                 self.shown = _redraw(draw(self.rows), self.shown)
 
     return Recorder()
+
+
+def _entries(path: Path) -> list[dict]:
+    """The entries of a history; a last line that a killed run left unfinished is left out."""
+    entries = []
+    for line in path.read_text(encoding="utf-8").split("\n") if path.is_file() else []:
+        try:
+            entries.append(json.loads(line))
+        except ValueError:
+            continue
+    return entries
+
+
+def plateaued(values: list[float], patience: int, min_gain: float) -> bool:
+    """Whether the best of the last `patience` values is less than `min_gain` above the best of those before."""
+    return len(values) > patience and max(values[-patience:]) < max(values[:-patience]) + min_gain
+
+
+def _finite_gradients(model) -> bool:
+    import torch
+
+    norms = [weight.grad.norm() for weight in model.parameters() if weight.grad is not None]
+    return not norms or bool(torch.stack(norms).isfinite().all())
+
+
+def _not_finite(what: str, step: int, args, model) -> str:
+    """The sentence that a run ends with when its numbers break."""
+    kinds = sorted({str(weight.dtype) for weight in model.parameters() if weight.requires_grad}) if model else []
+    computed = "bfloat16" if args.bf16 else "float16" if args.fp16 else ""
+    other = {"float16": ", or take bfloat16 or float32", "bfloat16": ", or take float32"}.get(computed, "")
+    return (
+        f"step {step}: {what} is not a finite number (trained weights in {' and '.join(kinds) or 'an unknown dtype'}, "
+        f"computed in {computed or 'the same'}). Nothing after this step can be trusted: lower the learning rate"
+        f"{other}, and start again from the last checkpoint"
+    )
 
 
 def _spread(rewards: list[float | None], group_size: int) -> dict[str, float]:
