@@ -6,6 +6,8 @@ import shutil
 from hashlib import sha256
 from pathlib import Path
 
+from helpers.notebook import show_path
+
 # Settings of a trainer that say where and how to report, not what is learned.
 _ELSEWHERE = ("output_dir", "logging", "log_", "save", "report_to", "run_name", "disable_tqdm", "hub", "push_to_hub")
 
@@ -115,7 +117,7 @@ def save_model(
     if push_to:
         saved["pushed"] = _push(model, push_to, token)
     for form, where in saved.items():
-        print(f"{form:8} {where}")
+        print(f"{form:8} {show_path(where) if Path(where).is_absolute() else where}")
     return saved
 
 

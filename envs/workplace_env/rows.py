@@ -141,7 +141,8 @@ def _row(drawn: _Drawn, match: str, boxes: tuple[str, ...], all_tools: bool) -> 
         task["check"] = {"tools": sorted({tool for tool, _ in drawn.path}), "text": drawn.about}
     task |= {"query": drawn.query, "path": _as_json(drawn.path), "last_words": drawn.last_words}
     task["template"] = drawn.template.name
-    digest = sha256(f"{drawn.query} {task['ground_truth']} {match} {all_tools}{' '.join(boxes)}".encode()).hexdigest()[:12]
+    told = f"{drawn.query} {task['ground_truth']} {match} {all_tools}{' '.join(boxes)}"
+    digest = sha256(told.encode()).hexdigest()[:12]
     return {
         "prompt": [
             {"role": "system", "content": briefing(drawn.tables)},
