@@ -87,9 +87,8 @@ class Command:
             if time.monotonic() - began >= self.timeout_s:
                 raise HarnessError(f"no answer within {self.timeout_s:g} s") from None
             said = "".join(tail)[-500:].strip()
-            raise HarnessError(
-                f"exit code {process.wait()}: {error}" + (f"; it said: {said}" if said else "")
-            ) from None
+            code = f" (exit code {process.returncode})" if process.returncode != -signal.SIGKILL else ""  # that was us
+            raise HarnessError(f"{error}{code}" + (f"; it said: {said}" if said else "")) from None
         finally:
             late.cancel()
             _end(process)
@@ -107,7 +106,7 @@ class Command:
                 said.append(session.call(call))
                 _send(process, {"result": said[-1]["content"]})
             elif "messages" in asked:
-                return [dict(message) for message in asked["messages"]]
+                return asked["messages"]
             elif "answer" in asked:
                 return [*said, {"role": "assistant", "content": str(asked["answer"]), "finish_reason": "stop"}]
             else:
