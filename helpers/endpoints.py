@@ -70,6 +70,8 @@ class EndpointPolicy:
     ):
         if api not in (None, "responses", "chat"):
             raise ValueError(f"api must be 'responses' or 'chat', or left out to find out; got {api!r}")
+        if api_version and not base_url:
+            raise ValueError(f"model {model!r}: api_version goes with the address of an Azure resource as base_url")
         if api_key is None and base_url is None:
             api_key = os.environ.get("OPENAI_API_KEY")
             if not api_key:

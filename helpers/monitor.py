@@ -37,6 +37,7 @@ class Monitor:
         self.warnings: list[str] = []
         self.episodes = self.rewarded = self.unjudged = self.invalid = self.failures = self.calls = self.bad_calls = 0
         self.total, self.seconds, self._warned = 0.0, [], set()
+        self.usage = {"input_tokens": 0, "output_tokens": 0, "cost_usd": 0.0}
         self._began = time.monotonic()
 
     def add(self, episode: dict) -> None:
@@ -52,6 +53,8 @@ class Monitor:
         self.bad_calls += calls.get("failed", 0)
         self.invalid += bool(calls.get("invalid")) or episode["reason"].startswith(("no answer", "format"))
         self.seconds += episode.get("model_seconds") or []
+        for name, count in (episode.get("usage") or {}).items():
+            self.usage[name] = self.usage.get(name, 0) + count
         if self.episodes >= ENOUGH and self.episodes % 10 == 0:
             self.check()
 
@@ -60,7 +63,8 @@ class Monitor:
         self.failures += 1
 
     def report(self) -> dict:
-        """The measures so far; None where there is nothing to measure."""
+        """The measures so far, with tokens and cost where the policy counts them; None where there is nothing to
+        measure."""
         minutes = max(time.monotonic() - self._began, 1e-9) / 60
         waits = sorted(self.seconds)
         return {
@@ -74,6 +78,7 @@ class Monitor:
             "invalid": _share(self.invalid, self.episodes),
             "unjudged": _share(self.unjudged, self.episodes),
             "failures": self.failures,
+            **self.usage,
             "warnings": list(self.warnings),
         }
 

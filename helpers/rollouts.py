@@ -21,13 +21,14 @@ import time
 import warnings
 from collections import Counter
 from contextlib import nullcontext
+from copy import copy
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
 from helpers.agents import Loop, Model, Session, within
 from helpers.monitor import Monitor, Progress
-from helpers.store import Store, failures, key_of, merge, read, write
+from helpers.store import KEY, Store, beside, failures, failures_path, key_of, merge, read, write
 
 __all__ = ["Progress", "failures", "merge", "read", "reverify", "rollout", "tools_of", "version_of"]
 
@@ -78,6 +79,7 @@ def rollout(
     agent=None,
     judge=None,
     shard: str | None = None,
+    backend: str = "threads",
     monitor: Monitor | None = None,
     out: Path | str | None = None,
     quiet: bool = False,
@@ -101,6 +103,7 @@ def rollout(
         agent: Who plays an episode, see `helpers.agents`; None for `Loop(max_steps)`.
         judge: Passed on to the environment's `score`, for what its rules cannot decide.
         shard: "i/n" to run only the i-th of n parts of the rows, i from 1; join the files with `merge`.
+        backend: "threads", or "ray" to spread the episodes over a Ray cluster, see `helpers.ray_backend`.
         monitor: Counts the run, and warns where it has thresholds.
         out: A JSONL file that episodes are appended to as they finish. If it is there already, the episodes in it are
             kept and only the missing and the failed ones run. What failed stands in NAME.failures.jsonl, how the run
@@ -111,10 +114,12 @@ def rollout(
         All episodes, rows in order, each row's samples together. Those that failed are missing, with a warning.
 
     Raises:
-        ValueError: `out` holds episodes of other settings, or the shard is none.
+        ValueError: `out` holds episodes of other settings, or shard or backend is none.
         RuntimeError: another run writes to `out`.
         Exception: what all episodes failed by, or ten in a row; what a policy raised that answers in batches.
     """
+    if backend not in ("threads", "ray"):
+        raise ValueError(f"backend must be 'threads' or 'ray', got {backend!r}")
     rows, part = _part(rows, shard)
     agent, monitor = agent or Loop(max_steps), monitor or Monitor()
     run = _Run(module, policy, agent, judge, tools, tool_timeout_s, version_of(module), name,
@@ -144,7 +149,12 @@ def rollout(
             watch.saw(episode, failure)
             progress.step(note=f"reward {monitor.total / monitor.rewarded:.2f}" if monitor.rewarded else "")
 
-        run.play(todo, len(wanted) - len(todo), at_once, finish)
+        if backend == "ray":
+            from helpers import ray_backend
+
+            ray_backend.play(run, todo, at_once, finish)
+        else:
+            run.play(todo, len(wanted) - len(todo), at_once, finish)
         monitor.check()
         watch.write()
     if failed and len(failed) == len(todo):
@@ -172,7 +182,7 @@ class _Watch:
 
     def write(self) -> None:
         if self.store:
-            self.monitor.write(self.store.path.with_suffix(".monitor.json"))
+            self.monitor.write(beside(self.store.path, ".monitor.json"))
             self.wrote = time.monotonic()
 
 
@@ -204,7 +214,7 @@ def _resume(store: Store, run: "_Run", settings: dict, quiet: bool) -> dict[tupl
 
 def _tell(failed: list[dict], store: Store | None) -> None:
     kinds = ", ".join(f"{kind} {n}" for kind, n in Counter(f["error"] for f in failed).most_common())
-    again = f"; run again to retry, see {store.path.stem}.failures.jsonl" if store else ""
+    again = f"; run again to retry, see {failures_path(store.path).name}" if store else ""
     warnings.warn(f"{len(failed)} episodes failed ({kinds}){again}. The last: {failed[-1]['says']}", stacklevel=3)
 
 
@@ -221,6 +231,12 @@ class _Run:
     def key(self, row: dict, sample: int) -> tuple:
         return row["task_id"], sample, self.name, self.version
 
+    def without_module(self) -> "_Run":
+        """A copy that can be sent to another process, where the module is imported anew."""
+        other = copy(self)
+        other.module = None
+        return other
+
     def play(self, todo: list, first: int, at_once: int, finish) -> None:
         """Play all of `todo`; call `finish(episode, failure)` for each as it ends."""
         if getattr(self.policy, "concurrent", False):
@@ -232,24 +248,31 @@ class _Run:
     def _side_by_side(self, todo: list, at_once: int, finish) -> None:
         """Each episode asks the policy by itself; a new one starts when one ends."""
         ended: queue.SimpleQueue = queue.SimpleQueue()
+        stopped = threading.Event()
         waiting = list(reversed(todo))
         running = in_a_row = 0
-        while waiting or running:
-            while waiting and running < at_once:
-                row, sample = waiting.pop()
-                seed = _seed(self.seed, row["task_id"], sample)
+        try:
+            while waiting or running:
+                while waiting and running < at_once:
+                    row, sample = waiting.pop()
+                    self._start(row, sample, self._asker(_seed(self.seed, row["task_id"], sample), stopped), ended.put)
+                    running += 1
+                end = ended.get()
+                running -= 1
+                finish(*end)
+                in_a_row = 0 if end[0] is not None else in_a_row + 1
+                if in_a_row >= IN_A_ROW:
+                    raise end[2]
+        finally:
+            stopped.set()  # an interrupted run pays for no further calls
 
-                def ask(conversation, tools, step, seed=seed):
-                    return self.policy.generate([conversation], tools, seed=seed + step, **self.sampling)[0]
+    def _asker(self, seed: int, stopped: threading.Event):
+        def ask(conversation, tools, step):
+            if stopped.is_set():
+                raise RuntimeError("the run was stopped")
+            return self.policy.generate([conversation], tools, seed=seed + step, **self.sampling)[0]
 
-                self._start(row, sample, ask, ended.put)
-                running += 1
-            episode, failure, error = ended.get()
-            running -= 1
-            finish(episode, failure, error)
-            in_a_row = 0 if episode is not None else in_a_row + 1
-            if in_a_row >= IN_A_ROW:
-                raise error
+        return ask
 
     def _in_step(self, batch: list, seed: int, finish) -> None:
         """The episodes of a batch wait for each other, so that the policy answers many at once, in this thread."""
@@ -324,12 +347,16 @@ class _Run:
             }
             return episode, None, None
         except Exception as error:
-            kind = getattr(error, "kind", None) or type(error).__name__
-            key = dict(zip(("task_id", "sample", "policy", "version"), self.key(row, sample)))
-            return None, key | {"error": kind, "says": str(error)[:1000], "time": time.time()}, error
+            return None, self.failure(row, sample, error), error
         finally:
             if session is not None:
                 session.close()
+
+    def failure(self, row: dict, sample: int, error: Exception) -> dict:
+        """What stands in the file of the failures."""
+        kind = getattr(error, "kind", None) or type(error).__name__
+        key = dict(zip(KEY, self.key(row, sample)))
+        return key | {"error": kind, "says": str(error)[:1000], "time": time.time()}
 
     def _graded(self, row: dict, messages: list[dict], hung: bool = False) -> dict:
         replies = [message for message in messages if message["role"] == "assistant"]

@@ -29,18 +29,24 @@ def read(path: Path | str) -> list[dict]:
     return episodes
 
 
+def beside(path: Path | str, ending: str) -> Path:
+    """A file that goes with a file of episodes: runs/a.jsonl has runs/a.failures.jsonl and runs/a.monitor.json."""
+    path = Path(path)
+    return path.with_name(path.name.removesuffix(".jsonl") + ending)
+
+
 def failures_path(path: Path | str) -> Path:
     """The file of the failures beside a file of episodes."""
-    return Path(path).with_suffix(".failures.jsonl")
+    return beside(path, ".failures.jsonl")
 
 
 def failures(path: Path | str) -> list[dict]:
     """The failures beside `path` that no later run has made good, the last one of each key."""
-    beside = failures_path(path)
-    if not beside.is_file():
+    file = failures_path(path)
+    if not file.is_file():
         return []
     done = {key_of(episode) for episode in read(path)} if Path(path).is_file() else set()
-    last = {key_of(failure): failure for failure in read(beside)}
+    last = {key_of(failure): failure for failure in read(file)}
     return [failure for key, failure in last.items() if key not in done]
 
 
@@ -78,12 +84,12 @@ class Store:
 
     def fail(self, failure: dict) -> None:
         """Append a failure to the file beside."""
-        beside = os.open(failures_path(self.path), os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        file = os.open(failures_path(self.path), os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
         try:
-            self._repair(beside)
-            _write(beside, failure)
+            self._repair(file)
+            _write(file, failure)
         finally:
-            os.close(beside)
+            os.close(file)
 
     def _claim(self) -> None:
         """Keep a second run out, where the system has locks: it would run the same episodes."""

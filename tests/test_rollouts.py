@@ -1,8 +1,10 @@
 """Episodes: graded, resumed, and never ended by a model's mistake."""
 
 import asyncio
+import functools
 import importlib
 import json
+import os
 import random
 import signal
 import subprocess
@@ -16,7 +18,7 @@ import pytest
 from envs import NAMES, load
 from helpers import rollouts
 from helpers.agents import Command, HarnessError
-from helpers.endpoints import EndpointError
+from helpers.endpoints import EndpointError, EndpointPolicy
 from helpers.monitor import Monitor
 from helpers.policies import OraclePolicy, RandomPolicy
 from helpers.rollouts import rollout
@@ -559,6 +561,60 @@ def test_the_command_line_runs_shards_merges_and_grades_again(tmp_path, capsys):
     assert rollouts.main([*bad, "--strict"]) == 3 and rollouts.main(bad) == 0
     assert rollouts.main([*common, "--model", "gpt", "--out", files[0]]) == 1
     assert "needs --models" in capsys.readouterr().err
+
+
+def test_the_command_line_opens_a_local_model_that_a_file_names(tmp_path):
+    (tmp_path / "models.yaml").write_text("models:\n  small: {model: tiny, backend: unsloth}")
+    out = tmp_path / "r.jsonl"
+    options = f"--environment sudoku --rows 6 --model small --models models.yaml --max-tokens 48 --out {out}".split()
+    command = [sys.executable, "-m", "helpers.rollouts", "run", *options]
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr[-2000:]
+    episodes = rollouts.read(out)
+    assert len(episodes) == 6 and {e["policy"] for e in episodes} == {"small"}
+    assert json.loads(done.stdout.strip().split("\n")[-1])["episodes"] == 6
+
+
+# --- over a Ray cluster ---
+
+
+class Mortal(OraclePolicy):
+    """Its worker dies the first time that it sees a certain task."""
+
+    def __init__(self, rows, fatal, mark):
+        super().__init__(sudoku, rows)
+        self.fatal, self.mark = fatal, mark
+
+    def generate(self, conversations, tools=None, **sampling):
+        if self.fatal in conversations and not Path(self.mark).exists():
+            Path(self.mark).write_text(str(os.getpid()))
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().generate(conversations, tools, **sampling)
+
+
+def test_a_worker_that_is_killed_has_its_episodes_run_again(tmp_path):
+    ray = pytest.importorskip("ray", reason="ray is not installed")
+    rows, out = sudoku.make_rows(16), tmp_path / "r.jsonl"
+    policy = Mortal(rows, rows[5]["prompt"], str(tmp_path / "died"))
+    try:
+        episodes = rollout(sudoku, rows, policy, name="r", samples=2, backend="ray", at_once=8, out=out, quiet=True)
+        assert int((tmp_path / "died").read_text()) != os.getpid()
+        assert [e["reward"] for e in episodes] == [1.0] * 32
+        counts = Counter((e["task_id"], e["sample"]) for e in rollouts.read(out))
+        assert len(counts) == 32 and set(counts.values()) == {1}
+        opened = functools.partial(OraclePolicy, None, [])  # a function that makes the policy in the worker
+        with pytest.raises(KeyError):
+            rollout(sudoku, rows, opened, name="q", backend="ray", quiet=True)
+        with pytest.raises(ValueError, match=r"functools\.partial"):
+            rollout(sudoku, rows, EndpointPolicy("m", "http://localhost:1/v1"), name="e", backend="ray", quiet=True)
+    finally:
+        ray.shutdown()
+
+
+def test_an_unknown_backend_is_refused():
+    with pytest.raises(ValueError, match="'threads' or 'ray', got 'dask'"):
+        rollout(sudoku, sudoku.make_rows(1), None, name="o", backend="dask", quiet=True)
 
 
 # --- progress ---
