@@ -156,7 +156,7 @@ class EndpointPolicy:
                 if fault is None:
                     self._api = api
                     return self._count(reply, body, time.perf_counter() - began)
-                if api == "responses" and self._api is None and status in (404, 405, 501):
+                if api == "responses" and self._api != "responses" and status in (404, 405, 501):
                     api = "chat"  # a server without the Responses API, or without the model: this tells which
                 elif status not in (400, 422) or not self._adapt(fault.args[0], left_out):
                     if not fault.transient or attempt >= self.retries:

@@ -51,6 +51,15 @@ def test_a_reply_comes_back_whichever_api_the_server_has(chat_only):
     assert paths.count("/v1/responses") == (1 if chat_only else 3)  # asked once only, then known
 
 
+def test_many_first_calls_at_once_all_find_the_api():
+    with Server(chat_only=True) as server:
+        server.pause = 0.02
+        model = policy(server, at_once=4)
+        assert [reply["content"] for reply in model.generate(ASK * 12)] == ["hello"] * 12
+    with Server(chat_only=True) as server, pytest.raises(EndpointError, match="HTTP 404"):
+        policy(server, api="responses").generate(ASK)
+
+
 @pytest.mark.parametrize("chat", [False, True])
 def test_tool_calls_and_results_go_both_ways(chat):
     call = {"name": "place", "arguments": '{"row": 1}'}
