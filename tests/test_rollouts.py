@@ -608,6 +608,10 @@ def test_a_worker_that_is_killed_has_its_episodes_run_again(tmp_path):
             rollout(sudoku, rows, opened, name="q", backend="ray", quiet=True)
         with pytest.raises(ValueError, match=r"functools\.partial"):
             rollout(sudoku, rows, EndpointPolicy("m", "http://localhost:1/v1"), name="e", backend="ray", quiet=True)
+    except Exception as error:
+        if "timed out during startup" in str(error):
+            pytest.skip("Ray itself does not start within its 30 s on this machine")
+        raise
     finally:
         ray.shutdown()
 
