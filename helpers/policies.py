@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 
 from helpers.tiny_policy import PATH as TINY
+from helpers.trajectory import schemas, wire_messages
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -56,6 +57,38 @@ def _unpack_smollm2(folder: Path) -> Path:
     tokenizer.save_pretrained(scratch)
     scratch.rename(folder)
     return folder
+
+
+def open_model(path: Path | str, name: str):
+    """A policy of a model that a YAML file names; see `endpoints.models_in` for the file.
+
+    Args:
+        path: The YAML file.
+        name: The model's name in it. Its `backend` is "openai" (an endpoint, the default), "unsloth" (loaded here) or
+            "vllm" (an engine in this process).
+
+    Raises:
+        ValueError: no such model, an unknown field or backend, or an environment variable that is not set.
+    """
+    from helpers.endpoints import EndpointPolicy, fields_of
+
+    fields = fields_of(path, name)
+    backend, model = fields.pop("backend", "openai"), fields.pop("model")
+    if backend == "openai":
+        return EndpointPolicy(model, **fields)
+    if backend not in ("unsloth", "vllm"):
+        raise ValueError(f"{path}, model {name!r}: backend must be openai, unsloth or vllm, got {backend!r}")
+    if fields:
+        raise ValueError(f"{path}, model {name!r}: {', '.join(sorted(fields))} apply to backend openai only")
+    if backend == "vllm":
+        from vllm import LLM
+
+        return VllmPolicy(LLM(model_path(model)))
+    from unsloth import FastLanguageModel
+
+    loaded, tokenizer = FastLanguageModel.from_pretrained(model_path(model), max_seq_length=2048, load_in_4bit=False)
+    FastLanguageModel.for_inference(loaded)
+    return LocalPolicy(loaded, tokenizer)
 
 
 class LocalPolicy:
@@ -112,7 +145,7 @@ class LocalPolicy:
             for start in range(0, len(order), self.batch_size):
                 batch = order[start : start + self.batch_size]
                 for i, reply in zip(batch, self._batch([texts[i] for i in batch], temperature, max_tokens)):
-                    replies[i] = self._message(reply, texts[i], tools)
+                    replies[i] = _message(*reply, tools)
         return replies
 
     def _batch(self, texts: list[str], temperature: float, max_tokens: int) -> list[tuple[str, bool]]:
@@ -135,13 +168,49 @@ class LocalPolicy:
             done.append((tokenizer.decode(row[:stop], skip_special_tokens=False), stop is not None))
         return done
 
-    def _message(self, reply: tuple[str, bool], prompt: str, tools) -> dict:
-        text, ended = reply
-        message = {"role": "assistant", "content": text, "finish_reason": "stop" if ended else "length"}
-        if tools and ended and "<tool_call>" in text:
-            calls = [_tool_call(body) for body in re.findall(r"<tool_call>\s*(.*?)\s*</tool_call>", text, re.S)]
-            message |= {"content": text.partition("<tool_call>")[0], "tool_calls": calls}
-        return message
+
+class VllmPolicy:
+    """A vLLM engine in this process.
+
+    Args:
+        engine: A `vllm.LLM`; it batches by itself, so give it all conversations at once.
+    """
+
+    def __init__(self, engine):
+        self.engine = engine
+
+    def generate(
+        self,
+        conversations: list[list[dict]],
+        tools: list | None = None,
+        *,
+        temperature: float = 1.0,
+        max_tokens: int = 128,
+        seed: int = 0,
+    ) -> list[dict]:
+        """One reply to each conversation; see `LocalPolicy.generate`. Each gets a seed of its own."""
+        from vllm import SamplingParams
+
+        limits = {"temperature": temperature, "max_tokens": max_tokens, "skip_special_tokens": False}
+        sampling = [SamplingParams(seed=seed + i, **limits) for i in range(len(conversations))]
+        asked = [wire_messages(conversation) for conversation in conversations]
+        done = self.engine.chat(asked, sampling, tools=schemas(tools) or None, use_tqdm=False)
+        replies = [output.outputs[0] for output in done]
+        return [_message(self._bare(reply), reply.finish_reason != "length", tools) for reply in replies]
+
+    def _bare(self, reply) -> str:
+        """The text without the token that ended it; tool tags, special in some tokenizers, stay."""
+        end = self.engine.get_tokenizer().eos_token
+        return reply.text.removesuffix(end) if end else reply.text
+
+
+def _message(text: str, ended: bool, tools) -> dict:
+    """A completion as an assistant message, tool calls in their usual tags read out of it."""
+    message = {"role": "assistant", "content": text, "finish_reason": "stop" if ended else "length"}
+    if tools and ended and "<tool_call>" in text:
+        calls = [_tool_call(body) for body in re.findall(r"<tool_call>\s*(.*?)\s*</tool_call>", text, re.S)]
+        message |= {"content": text.partition("<tool_call>")[0], "tool_calls": calls}
+    return message
 
 
 def _tool_call(body: str) -> dict:

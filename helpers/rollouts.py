@@ -1,15 +1,40 @@
 """Rollouts: a policy answers rows, the environment grades them, and every episode is a line of JSON.
 
-An episode is `{"task_id", "sample", "environment", "reward", "reason", "metrics", "messages", "finish_reason",
-"steps", "seconds", "policy", "prompt", "task"}`; `messages` is what came after the prompt, and a reward of None means
-that the answer could not be judged.
+An episode is `{"task_id", "sample", "environment", "version", "policy", "reward", "reason", "metrics", "messages",
+"finish_reason", "steps", "seconds", "model_seconds", "usage", "calls", "prompt", "task"}` and the settings it ran with;
+`messages` is what came after the prompt, a reward of None means that the answer could not be judged, and `version` is
+that of the environment's code.
+
+It works the same from a script, a cell and a thread; where other things go on, `await asyncio.to_thread(rollout, ...)`.
+
+python -m helpers.rollouts run --environment sudoku --rows 100 --model gpt --models models.yaml --out runs/gpt.jsonl
+python -m helpers.rollouts merge runs/gpt-1.jsonl runs/gpt-2.jsonl --out runs/gpt.jsonl
+python -m helpers.rollouts reverify runs/gpt.jsonl --out runs/gpt-again.jsonl
 """
 
+import inspect
 import json
+import queue
+import sys
+import threading
 import time
+import warnings
+from collections import Counter
+from contextlib import nullcontext
+from copy import copy
+from functools import partial
+from hashlib import sha256
 from pathlib import Path
 
-TOOL_TEXT_LIMIT = 4000  # characters of a tool result that the policy gets to read
+from helpers.agents import Loop, Model, Session, within
+from helpers.monitor import Monitor, Progress
+from helpers.store import KEY, Store, beside, failures, failures_path, key_of, merge, read, write
+
+__all__ = ["Progress", "failures", "merge", "read", "reverify", "rollout", "tools_of", "version_of"]
+
+GRADING_S = 60.0  # longest that a verdict may take where a tool hung
+IN_A_ROW = 10  # failures without a success between them after which a run stops
+_grading = threading.Lock()  # one verdict at a time: verifiers have time budgets that a neighbour would eat
 
 
 def tools_of(module, row: dict | None = None) -> list[str]:
@@ -18,6 +43,23 @@ def tools_of(module, row: dict | None = None) -> list[str]:
     if row is not None and hasattr(module, "tools_for"):
         return sorted(module.tools_for(row))
     return [n for n in dir(module.ENV) if not n.startswith("_") and n not in ("reset", "get_reward")]
+
+
+def version_of(module) -> str:
+    """Eight hex digits that change when the code of an environment does, its companions in the same folder included;
+    "" for a module without files."""
+    path = Path(getattr(module, "__file__", None) or "")
+    if not path.is_file():
+        return ""
+    used = {getattr(thing, "__module__", None) or getattr(thing, "__name__", "") for thing in vars(module).values()}
+    files = {Path(getattr(sys.modules.get(name), "__file__", None) or "") for name in used if isinstance(name, str)}
+    files = {file for file in files if file.parent == path.parent and file.name != "__init__.py"} | {path}
+    if path.name == "__init__.py":
+        files = set(path.parent.glob("*.py"))
+    digest = sha256()
+    for file in sorted(files):
+        digest.update(file.name.encode() + file.read_bytes())
+    return digest.hexdigest()[:8]
 
 
 def rollout(
@@ -33,6 +75,12 @@ def rollout(
     max_steps: int = 6,
     seed: int = 0,
     at_once: int = 256,
+    tool_timeout_s: float = 20.0,
+    agent=None,
+    judge=None,
+    shard: str | None = None,
+    backend: str = "threads",
+    monitor: Monitor | None = None,
     out: Path | str | None = None,
     quiet: bool = False,
 ) -> list[dict]:
@@ -50,154 +98,441 @@ def rollout(
         max_tokens: Most new tokens in a reply.
         max_steps: Most replies in an episode with tools.
         seed: Of the sampling.
-        at_once: Episodes that run side by side.
+        at_once: Episodes that run side by side; behind an endpoint, no more than its own limit.
+        tool_timeout_s: Seconds that one tool call may take; then the policy is told so.
+        agent: Who plays an episode, see `helpers.agents`; None for `Loop(max_steps)`.
+        judge: Passed on to the environment's `score`, for what its rules cannot decide.
+        shard: "i/n" to run only the i-th of n parts of the rows, i from 1; join the files with `merge`.
+        backend: "threads", or "ray" to spread the episodes over a Ray cluster, see `helpers.ray_backend`.
+        monitor: Counts the run, and warns where it has thresholds.
         out: A JSONL file that episodes are appended to as they finish. If it is there already, the episodes in it are
-            kept and only the missing ones run.
+            kept and only the missing and the failed ones run. What failed stands in NAME.failures.jsonl, how the run
+            went in NAME.monitor.json.
         quiet: Print no progress.
 
     Returns:
-        All episodes, rows in order, each row's samples together.
+        All episodes, rows in order, each row's samples together. Those that failed are missing, with a warning.
 
     Raises:
-        ValueError: `out` holds episodes of other settings.
+        ValueError: `out` holds episodes of other settings, or shard or backend is none.
+        RuntimeError: another run writes to `out`.
+        Exception: what all episodes failed by, or ten in a row; what a policy raised that answers in batches.
     """
-    settings = {"policy": name, "temperature": temperature, "max_tokens": max_tokens, "tools": tools, "seed": seed}
-    done = {(e["task_id"], e["sample"]): e for e in _resume(out, settings)}
+    if backend not in ("threads", "ray"):
+        raise ValueError(f"backend must be 'threads' or 'ray', got {backend!r}")
+    rows, part = _part(rows, shard)
+    agent, monitor = agent or Loop(max_steps), monitor or Monitor()
+    run = _Run(module, policy, agent, judge, tools, tool_timeout_s, version_of(module), name,
+               {"temperature": temperature, "max_tokens": max_tokens}, seed + 7919 * part)  # fmt: skip
+    settings = {"temperature": temperature, "max_tokens": max_tokens, "tools": tools, "seed": seed,
+                "max_steps": max_steps, "agent": type(agent).__name__}  # fmt: skip
     wanted = [(row, sample) for row in rows for sample in range(samples)]
-    todo = [(row, sample) for row, sample in wanted if (row["task_id"], sample) not in done]
-    progress = Progress(f"{name}: rollouts", len(wanted), start=len(wanted) - len(todo), quiet=quiet)
-    sampling = {"temperature": temperature, "max_tokens": max_tokens}
-    for start in range(0, len(todo), at_once):
-        batch = todo[start : start + at_once]
-        first = len(wanted) - len(todo) + start
-        episodes = _episodes(module, batch, policy, tools, max_steps, sampling, seed * 1_000_003 + first)
-        for episode in episodes:
-            episode |= settings
-            done[episode["task_id"], episode["sample"]] = episode
-        if out is not None:
-            _append(Path(out), episodes)
-        progress.step(len(batch))
-    return [done[row["task_id"], sample] for row, sample in wanted]
+    if len({row["task_id"] for row in rows}) < len(rows):
+        twice = Counter(row["task_id"] for row in rows).most_common(1)[0][0]
+        raise ValueError(
+            f"task_id {twice!r} stands in several rows; give each task once, and samples= for several episodes"
+        )
+    failed: list[tuple[dict, Exception]] = []
+    with Store(out) if out is not None else nullcontext() as store:
+        done = _resume(store, run, settings, quiet) if store else {}
+        todo = [(row, sample) for row, sample in wanted if run.key(row, sample) not in done]
+        progress = Progress(f"{name}: rollouts", len(wanted), start=len(wanted) - len(todo), quiet=quiet)
+        watch = _Watch(monitor, store)
+
+        def finish(episode: dict | None, failure: dict | None, error: Exception | None) -> None:
+            """Keep what has just ended. Runs in the caller's thread."""
+            if episode is not None:
+                episode |= settings
+                done[key_of(episode)] = episode
+            else:
+                failed.append((failure, error))
+            watch.saw(episode, failure)
+            progress.step(note=f"reward {monitor.total / monitor.rewarded:.2f}" if monitor.rewarded else "")
+
+        if backend == "ray":
+            from helpers import ray_backend
+
+            ray_backend.play(run, todo, at_once, finish)
+        else:
+            run.play(todo, len(wanted) - len(todo), at_once, finish)
+        monitor.check()
+        watch.write()
+    if failed and len(failed) == len(todo):
+        raise failed[-1][1]
+    if failed:
+        _tell([failure for failure, _ in failed], store)
+    return [done[key] for row, sample in wanted if (key := run.key(row, sample)) in done]
 
 
-def read(path: Path | str) -> list[dict]:
-    """The episodes in a JSONL file. A last line that a killed run left unfinished is left out."""
-    episodes = []
-    for line in Path(path).read_text(encoding="utf-8").split("\n"):  # not splitlines: U+2028 stands inside strings
-        try:
-            episodes.append(json.loads(line))
-        except ValueError:
-            continue
-    return episodes
+class _Watch:
+    """Passes what ends on to the monitor and the file, and writes the monitor's report now and then."""
+
+    def __init__(self, monitor: Monitor, store: Store | None):
+        self.monitor, self.store, self.wrote = monitor, store, time.monotonic()
+
+    def saw(self, episode: dict | None, failure: dict | None) -> None:
+        if episode is not None:
+            self.monitor.add(episode)
+        else:
+            self.monitor.fail()
+        if self.store:
+            self.store.add(episode) if episode is not None else self.store.fail(failure)
+            if time.monotonic() - self.wrote > 5:
+                self.write()
+
+    def write(self) -> None:
+        if self.store:
+            self.monitor.write(beside(self.store.path, ".monitor.json"))
+            self.wrote = time.monotonic()
 
 
-def _resume(out: Path | str | None, settings: dict) -> list[dict]:
-    if out is None or not Path(out).is_file():
-        return []
-    episodes = read(out)
+def _part(rows: list[dict], shard: str | None) -> tuple[list[dict], int]:
+    """The rows of a shard, and its place from 0."""
+    if shard is None:
+        return rows, 0
+    i, slash, n = shard.partition("/")
+    if not (slash and i.isdecimal() and n.isdecimal() and 1 <= int(i) <= int(n)):
+        raise ValueError(f"shard must be i/n with 1 <= i <= n, such as 1/4; got {shard!r}")
+    return rows[int(i) - 1 :: int(n)], int(i) - 1
+
+
+def _resume(store: Store, run: "_Run", settings: dict, quiet: bool) -> dict[tuple, dict]:
+    """The episodes that a file holds already, of this policy and this version of the environment."""
+    mine = [e for e in store.episodes if (e.get("policy"), e.get("version")) == (run.name, run.version)]
     for key, value in settings.items():
-        other = next((e[key] for e in episodes if e.get(key) != value), value)
+        other = next((e.get(key) for e in mine if e.get(key) != value), value)
         if other != value:
             raise ValueError(
-                f"{out} holds episodes with {key}={other!r}, this run has {value!r}: give another file or delete it"
+                f"{store.path} holds episodes with {key}={other!r}, this run has {value!r}: give another file or "
+                "delete it"
             )
-    text = "".join(json.dumps(e, ensure_ascii=False) + "\n" for e in episodes)
-    if text != Path(out).read_text(encoding="utf-8"):  # cut off a line that was never finished
-        Path(out).write_text(text, encoding="utf-8")
-    return episodes
+    older = sum(e.get("policy") == run.name for e in store.episodes) - len(mine)
+    if older and not quiet:
+        print(f"{run.name}: {older} episodes of another version of the environment stay in the file, unused")
+    return {key_of(episode): episode for episode in mine}
 
 
-def _append(out: Path, episodes: list[dict]) -> None:
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with out.open("a", encoding="utf-8") as file:
-        file.write("".join(json.dumps(e, ensure_ascii=False) + "\n" for e in episodes))
+def _tell(failed: list[dict], store: Store | None) -> None:
+    kinds = ", ".join(f"{kind} {n}" for kind, n in Counter(f["error"] for f in failed).most_common())
+    again = f"; run again to retry, see {failures_path(store.path).name}" if store else ""
+    warnings.warn(f"{len(failed)} episodes failed ({kinds}){again}. The last: {failed[-1]['says']}", stacklevel=3)
 
 
-def _episodes(module, batch, policy, tools: bool, max_steps: int, sampling: dict, seed: int) -> list[dict]:
-    """Run a batch of episodes side by side, each with an environment of its own."""
-    began = time.perf_counter()
-    envs = [module.ENV() for _ in batch]
-    said: list[list[dict]] = [[] for _ in batch]
-    offered = [tuple(tools_of(module, row)) if tools else () for row, _ in batch]
-    for env, (row, _) in zip(envs, batch):
-        env.reset(**row)
-    active = list(range(len(batch)))
-    for step in range(max_steps if tools else 1):
-        for names in dict.fromkeys(offered[i] for i in active):  # a policy is offered one set of tools at a time
-            alike = [i for i in active if offered[i] == names]
-            schemas = [getattr(envs[alike[0]], name) for name in names] or None
-            conversations = [batch[i][0]["prompt"] + said[i] for i in alike]
-            replies = policy.generate(conversations, schemas, seed=seed + step, **sampling)
-            for i, reply in zip(alike, replies):
-                said[i].append(reply)
-                said[i] += [_tool_message(envs[i], call, names) for call in reply.get("tool_calls") or []]
-        active = [i for i in active if said[i][-1]["role"] == "tool"]
-        if not active:
-            break
-    seconds = (time.perf_counter() - began) / len(batch)
-    return [_episode(module, row, sample, messages, seconds) for (row, sample), messages in zip(batch, said)]
+# --- playing ---------------------------------------------------------------------------------------------
 
 
-def _tool_message(env, call: dict, offered: tuple[str, ...]) -> dict:
-    """Call a tool; whatever goes wrong becomes text that the policy can read."""
-    function = call.get("function") or {}
-    name, arguments = function.get("name"), function.get("arguments")
-    try:
-        if name not in offered:
-            raise ValueError(f"there is no tool {name!r}; the tools are {', '.join(offered)}")
-        if isinstance(arguments, str):
-            arguments = json.loads(arguments)
-        if not isinstance(arguments, dict):
-            raise ValueError(f"arguments must be a JSON object, got {arguments!r:.100}")
-        text = str(getattr(env, name)(**arguments))
-    except Exception as error:  # the model's fault or a tool's: an episode never ends by it
-        text = f"Error: {error}"
-    return {"role": "tool", "name": name, "tool_call_id": call.get("id", ""), "content": text[:TOOL_TEXT_LIMIT]}
+class _Run:
+    """What all episodes of a run share, and how they are played: each in a thread and an environment of its own."""
 
+    def __init__(self, module, policy, agent, judge, tools, timeout_s, version, name, sampling, seed):
+        self.module, self.policy, self.agent, self.judge, self.tools = module, policy, agent, judge, tools
+        self.timeout_s, self.version, self.name, self.sampling, self.seed = timeout_s, version, name, sampling, seed
 
-def _episode(module, row: dict, sample: int, messages: list[dict], seconds: float) -> dict:
-    replies = [message for message in messages if message["role"] == "assistant"]
-    try:
-        reward, reason, metrics = module.score(messages, row)
-    except Exception as error:  # a verifier must not raise; if it does, the episode counts as unjudged
-        reward, reason, metrics = None, f"unjudged: {type(error).__name__}: {error}", {}
-    if reward == 0.0 and replies[-1].get("finish_reason") == "length":
-        reason = f"truncated: cut off at the token limit ({reason})"
-    return {
-        "task_id": row["task_id"],
-        "sample": sample,
-        "environment": row["environment"],
-        "reward": reward,
-        "reason": reason,
-        "metrics": metrics,
-        "messages": messages,
-        "finish_reason": replies[-1].get("finish_reason", "stop"),
-        "steps": len(replies),
-        "seconds": round(seconds, 4),
-        "prompt": row["prompt"],
-        "task": row["task"],
-    }
+    def key(self, row: dict, sample: int) -> tuple:
+        return row["task_id"], sample, self.name, self.version
 
+    def without_module(self) -> "_Run":
+        """A copy that can be sent to another process, where the module is imported anew."""
+        other = copy(self)
+        other.module = None
+        return other
 
-class Progress:
-    """Says how far a long loop is and how long it still takes, in at most five lines; a quick one gets one line."""
-
-    def __init__(self, what: str, total: int, start: int = 0, quiet: bool = False):
-        self.what, self.total, self.at, self.first, self.quiet = what, total, start, start, quiet
-        self._began, self._next = time.perf_counter(), 0.2
-        self._spoke = self._began
-        if start and not quiet:
-            print(f"{what}: {start} of {total} were there already")
-
-    def step(self, n: int = 1) -> None:
-        """Count `n` more; print a line at each fifth of the way."""
-        self.at += n
-        share = self.at / self.total
-        now = time.perf_counter()
-        if self.quiet or share < self._next or (share < 1 and now - self._spoke < 3):
+    def play(self, todo: list, first: int, at_once: int, finish) -> None:
+        """Play all of `todo`; call `finish(episode, failure)` for each as it ends."""
+        if getattr(self.policy, "concurrent", False):
+            self._side_by_side(todo, min(at_once, getattr(self.policy, "at_once", at_once)), finish)
             return
-        self._next = int(share * 5 + 1e-9) / 5 + 0.2
-        self._spoke, spent = now, now - self._began
-        left = spent / (self.at - self.first) * (self.total - self.at)
-        ending = f"about {left:.0f} s left" if self.at < self.total else "done"
-        print(f"{self.what}: {self.at} of {self.total}, {spent:.0f} s, {ending}", flush=True)
+        for start in range(0, len(todo), at_once):
+            self._in_step(todo[start : start + at_once], self.seed * 1_000_003 + first + start, finish)
+
+    def _side_by_side(self, todo: list, at_once: int, finish) -> None:
+        """Each episode asks the policy by itself; a new one starts when one ends."""
+        ended: queue.SimpleQueue = queue.SimpleQueue()
+        stopped = threading.Event()
+        waiting = list(reversed(todo))
+        running = in_a_row = 0
+        try:
+            while waiting or running:
+                while waiting and running < at_once:
+                    row, sample = waiting.pop()
+                    self._start(row, sample, self._asker(_seed(self.seed, row["task_id"], sample), stopped), ended.put)
+                    running += 1
+                end = ended.get()
+                running -= 1
+                finish(*end)
+                in_a_row = 0 if end[0] is not None else in_a_row + 1
+                if in_a_row >= IN_A_ROW:
+                    raise end[2]
+        finally:
+            stopped.set()  # an interrupted run pays for no further calls
+
+    def _asker(self, seed: int, stopped: threading.Event):
+        def ask(conversation, tools, step):
+            if stopped.is_set():
+                raise RuntimeError("the run was stopped")
+            return self.policy.generate([conversation], tools, seed=seed + step, **self.sampling)[0]
+
+        return ask
+
+    def _in_step(self, batch: list, seed: int, finish) -> None:
+        """The episodes of a batch wait for each other, so that the policy answers many at once, in this thread."""
+        events: queue.SimpleQueue = queue.SimpleQueue()
+        boxes: dict[int, queue.SimpleQueue] = {i: queue.SimpleQueue() for i in range(len(batch))}
+        asked: dict[int, tuple] = {}
+        for i, (row, sample) in enumerate(batch):
+
+            def ask(conversation, tools, step, i=i):
+                events.put((i, "asks", (conversation, tools)))
+                answer = boxes[i].get()
+                if isinstance(answer, BaseException):
+                    raise answer
+                return answer
+
+            self._start(row, sample, ask, lambda end, i=i: events.put((i, "ended", end)))
+        active, turn, in_a_row = len(batch), 0, 0
+        try:
+            while active:
+                while len(asked) < active:
+                    i, what, thing = events.get()
+                    if what == "asks":
+                        asked[i] = thing
+                        continue
+                    active -= 1
+                    finish(*thing)
+                    in_a_row = 0 if thing[0] is not None else in_a_row + 1
+                    if in_a_row >= IN_A_ROW:
+                        raise thing[2]
+                self._answer(asked, boxes, seed + turn)
+                turn, asked = turn + 1, {}
+        except BaseException as error:  # let no episode wait for ever for a policy that has failed
+            for box in boxes.values():
+                box.put(RuntimeError(f"the run was stopped: {type(error).__name__}"))
+            raise
+
+    def _answer(self, asked: dict[int, tuple], boxes: dict, seed: int) -> None:
+        """One reply to each that asked; a policy is offered one set of tools at a time."""
+        offers: dict[tuple, list[int]] = {}
+        for i in sorted(asked):
+            offers.setdefault(tuple(getattr(t, "__name__", str(t)) for t in asked[i][1] or ()), []).append(i)
+        for alike in offers.values():
+            conversations, tools = [asked[i][0] for i in alike], asked[alike[0]][1]
+            began = time.perf_counter()
+            replies = self.policy.generate(conversations, tools, seed=seed, **self.sampling)
+            seconds = time.perf_counter() - began
+            for i, reply in zip(alike, replies):
+                boxes[i].put({**reply, "usage": {"seconds": seconds} | (reply.get("usage") or {})})
+
+    def _start(self, row: dict, sample: int, ask, tell) -> None:
+        threading.Thread(target=lambda: tell(self._episode(row, sample, ask)), daemon=True).start()
+
+    # --- one episode ---
+
+    def _episode(self, row: dict, sample: int, ask) -> tuple[dict | None, dict | None, Exception | None]:
+        """(episode, failure, error): an episode, or why there is none."""
+        began, session = time.perf_counter(), None
+        try:
+            env = self.module.ENV()
+            env.reset(**row)
+            session = Session(env, tuple(tools_of(self.module, row)) if self.tools else (), self.timeout_s)
+            model = Model(ask)
+            messages = _checked(self.agent.run(row, session, model))
+            episode = self._graded(row, messages, session.hung) | {
+                "sample": sample,
+                "policy": self.name,
+                "version": self.version,
+                "seconds": round(time.perf_counter() - began, 4),
+                "model_seconds": model.seconds,
+                "usage": model.usage,
+                "calls": {"made": session.calls, "failed": session.failed, "invalid": session.invalid},
+            }
+            return episode, None, None
+        except Exception as error:
+            return None, self.failure(row, sample, error), error
+        finally:
+            if session is not None:
+                session.close()
+
+    def failure(self, row: dict, sample: int, error: Exception) -> dict:
+        """What stands in the file of the failures."""
+        kind = getattr(error, "kind", None) or type(error).__name__
+        key = dict(zip(KEY, self.key(row, sample)))
+        return key | {"error": kind, "says": str(error)[:1000], "time": time.time()}
+
+    def _graded(self, row: dict, messages: list[dict], hung: bool = False) -> dict:
+        replies = [message for message in messages if message["role"] == "assistant"]
+        reward, reason, metrics = _verdict(self.module, messages, row, self.judge, hung)
+        if reward == 0.0 and replies[-1].get("finish_reason") == "length":
+            reason = f"truncated: cut off at the token limit ({reason})"
+        return {
+            "task_id": row["task_id"],
+            "environment": row["environment"],
+            "reward": reward,
+            "reason": reason,
+            "metrics": metrics,
+            "messages": messages,
+            "finish_reason": replies[-1].get("finish_reason", "stop"),
+            "steps": len(replies),
+            "prompt": row["prompt"],
+            "task": row["task"],
+        }
+
+
+def _verdict(module, messages: list[dict], row: dict, judge, hung: bool) -> tuple[float | None, str, dict]:
+    """(reward, reason, metrics). A verifier must not raise; if it does, the answer counts as unjudged. Where a tool
+    hung, its replay will, so the verdict has a time limit then."""
+    try:
+        with _grading:
+            score = partial(module.score, messages, row)
+            reward, reason, metrics = within(GRADING_S, score) if hung else score()
+        if reward is None and judge is not None:  # outside the lock, since judges are slow and have no such budgets
+            reward, reason, metrics = module.score(messages, row, judge=judge)
+    except Exception as error:
+        reward, reason, metrics = None, f"unjudged: {type(error).__name__}: {error}", {}
+    return reward, reason, metrics
+
+
+def _checked(messages) -> list[dict]:
+    """What an agent returned, if it is a list of messages with at least one of the model's."""
+    good = isinstance(messages, list) and all(isinstance(m, dict) and isinstance(m.get("role"), str) for m in messages)
+    if not good or not any(message["role"] == "assistant" for message in messages):
+        raise ValueError(
+            f"the agent must return chat messages, one of the assistant's among them; got {messages!r:.200}"
+        )
+    return messages
+
+
+def _seed(seed: int, task_id: str, sample: int) -> int:
+    """A seed of an episode's own, the same whenever it runs."""
+    return int(sha256(f"{seed} {sample} {task_id}".encode()).hexdigest()[:7], 16)
+
+
+# --- stored episodes -------------------------------------------------------------------------------------
+
+
+def reverify(module, episodes: list[dict], *, judge=None, quiet: bool = False) -> list[dict]:
+    """Grade stored episodes again, without a model: after a verifier was mended.
+
+    Args:
+        module: The environment.
+        episodes: Such as `read` returns.
+        judge: Passed on to the environment's `score`.
+        quiet: Print no progress.
+
+    Returns:
+        The episodes with new reward, reason, metrics and version; where the reward changed, `before` holds the old
+        {"reward", "reason", "version"}.
+    """
+    progress, again = Progress("verdicts", len(episodes), quiet=quiet), []
+    run = _Run(module, None, None, judge, False, 0, version_of(module), "", {}, 0)
+    for old in episodes:
+        graded = run._graded(old, old["messages"])
+        new = old | {name: graded[name] for name in ("reward", "reason", "metrics")} | {"version": run.version}
+        new.pop("before", None)
+        if new["reward"] != old["reward"]:
+            new["before"] = {name: old.get(name) for name in ("reward", "reason", "version")}
+        again.append(new)
+        progress.step()
+    return again
+
+
+# --- the command line ------------------------------------------------------------------------------------
+
+
+def main(arguments: list[str]) -> int:
+    """The command line. Returns the exit code: 0, 1 for an error, 3 for a crossed threshold where --strict asks."""
+    options = _parser().parse_args(arguments)
+    try:
+        if options.command == "merge":
+            print(f"{merge(options.files, options.out)} episodes in {options.out}")
+        elif options.command == "reverify":
+            _reverify_files(options)
+        else:
+            return _run_command(options)
+    except (ValueError, RuntimeError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser():
+    import argparse
+
+    parser = argparse.ArgumentParser(prog="python -m helpers.rollouts", description="Rollouts into a JSONL file.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="let a model answer tasks; an interrupted run goes on where it stopped")
+    run.add_argument("--environment", required=True, help="such as sudoku")
+    run.add_argument("--model", required=True, help="a name in the file of --models, or oracle or random")
+    run.add_argument("--models", help="YAML file that names models")
+    run.add_argument("--out", required=True, help="JSONL file of the episodes")
+    run.add_argument("--rows", type=int, default=100, help="tasks")
+    run.add_argument("--split", default="test")
+    run.add_argument("--samples", type=int, default=1, help="episodes of each task")
+    run.add_argument("--seed", type=int, default=0, help="of tasks and sampling")
+    run.add_argument("--tools", action="store_true", help="offer the environment's tools")
+    run.add_argument("--knob", action="append", default=[], metavar="NAME=VALUE", help="passed on to make_rows")
+    run.add_argument("--shard", help="i/n: only the i-th of n parts of the tasks")
+    run.add_argument("--thresholds", help="YAML file of limits to warn about")
+    run.add_argument("--strict", action="store_true", help="exit code 3 where a threshold was crossed")
+    for name, value in inspect.signature(rollout).parameters.items():
+        if name in ("temperature", "max_tokens", "max_steps", "at_once", "tool_timeout_s"):
+            run.add_argument(f"--{name.replace('_', '-')}", type=type(value.default), default=value.default)
+    joining = commands.add_parser("merge", help="join the files of shards")
+    joining.add_argument("files", nargs="+")
+    joining.add_argument("--out", required=True)
+    again = commands.add_parser("reverify", help="grade stored episodes again, without a model")
+    again.add_argument("files", nargs="+")
+    again.add_argument("--out", required=True)
+    return parser
+
+
+def _run_command(options) -> int:
+    from envs import load
+
+    module, knobs = load(options.environment), {}
+    for knob in options.knob:
+        name, equals, value = knob.partition("=")
+        if not equals:
+            raise ValueError(f"--knob takes NAME=VALUE, got {knob!r}")
+        try:
+            knobs[name] = json.loads(value)
+        except ValueError:
+            knobs[name] = value
+    rows = module.make_rows(options.rows, seed=options.seed, split=options.split, **knobs)
+    monitor = Monitor(options.thresholds)
+    names = ("samples", "tools", "temperature", "max_tokens", "max_steps", "seed", "at_once", "tool_timeout_s", "shard")
+    rollout(
+        module, rows, _policy(options, module, rows), name=options.model, monitor=monitor, out=options.out,
+        **{name: getattr(options, name) for name in names},
+    )  # fmt: skip
+    report = monitor.report()
+    print(json.dumps(report))
+    return 3 if options.strict and report["warnings"] else 0
+
+
+def _policy(options, module, rows):
+    from helpers import policies
+
+    if options.models:
+        return policies.open_model(options.models, options.model)
+    known = {"oracle": policies.OraclePolicy, "random": policies.RandomPolicy}
+    if options.model not in known:
+        raise ValueError(f"--model {options.model} needs --models, a YAML file that names it")
+    return known[options.model](module, rows)
+
+
+def _reverify_files(options) -> None:
+    from envs import load
+
+    episodes = [episode for path in options.files for episode in read(path)]
+    if Path(options.out).exists():
+        raise ValueError(f"{options.out} is there already: delete it or give another name")
+    again: dict[str, list] = {}
+    for name in dict.fromkeys(episode["environment"] for episode in episodes):
+        again[name] = reverify(load(name), [e for e in episodes if e["environment"] == name])
+    write(options.out, [episode for group in again.values() for episode in group])
+    changed = sum("before" in episode for group in again.values() for episode in group)
+    print(f"{len(episodes)} episodes graded again, {changed} rewards changed")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,14 +1,16 @@
 """The embedded policy as a model that every loader takes, and the local policy around it."""
 
 import json
+import sys
 from importlib.util import find_spec
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 from envs import load
 from helpers import training
-from helpers.policies import LocalPolicy, model_path
+from helpers.policies import LocalPolicy, VllmPolicy, model_path
 from helpers.rollouts import rollout
 from helpers.tiny_policy import PATH, build
 
@@ -123,6 +125,35 @@ def test_a_real_pretrained_model_comes_out_of_its_package():
     question = [{"role": "user", "content": "What is the capital of France?"}]
     (reply,) = policy.generate([question], temperature=0, max_tokens=12)
     assert "Paris" in reply["content"]
+
+
+def test_a_vllm_engine_is_asked_once_with_a_seed_for_each_and_its_replies_are_read(monkeypatch):
+    """Against a stand-in: it shows what is asked of `vllm.LLM.chat` and how its outputs are read, no more."""
+    asked = {}
+
+    class Engine:
+        def chat(self, messages, sampling_params, tools=None, use_tqdm=True):
+            asked.update(messages=messages, sampling=sampling_params, tools=tools)
+            said = (
+                ("4 3<|im_end|>", "stop"),
+                ('<tool_call>{"name": "place", "arguments": {"row": 1}}</tool_call>', "stop"),
+            )
+            return [
+                SimpleNamespace(outputs=[SimpleNamespace(text=t, finish_reason=f)]) for t, f in (*said, ("4", "length"))
+            ]
+
+        def get_tokenizer(self):
+            return SimpleNamespace(eos_token="<|im_end|>")
+
+    monkeypatch.setitem(sys.modules, "vllm", SimpleNamespace(SamplingParams=lambda **options: options))
+    prompt = [{"role": "user", "content": "go", "odd": 1}]
+    plain, called, cut = VllmPolicy(Engine()).generate([prompt] * 3, [sudoku.ENV().place], seed=7, max_tokens=9)
+    assert plain == {"role": "assistant", "content": "4 3", "finish_reason": "stop"}
+    assert called["tool_calls"][0]["function"] == {"name": "place", "arguments": {"row": 1}}
+    assert cut["finish_reason"] == "length"
+    assert [options["seed"] for options in asked["sampling"]] == [7, 8, 9]
+    assert asked["messages"][0] == [{"role": "user", "content": "go"}]
+    assert asked["tools"][0]["function"]["name"] == "place"
 
 
 def test_names_pass_through_to_the_hub():
