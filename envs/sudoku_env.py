@@ -366,7 +366,9 @@ def rows_from_nemo_gym(records: Iterable[dict]) -> list[dict]:
     for number, record in enumerate(records, 1):
         try:
             grid = record["metadata"]["puzzle"]
-            puzzle = "\n".join(" ".join(str(value) if value else "_" for value in line) for line in grid)
+            if not all(type(value) is int for line in grid for value in line):
+                raise ValueError("the puzzle must be lists of numbers")
+            puzzle = "\n".join(" ".join(str(value or "_") for value in line) for line in grid)
             givens, size = _read_puzzle(puzzle, len(grid))
             messages = record["responses_create_params"]["input"]
             prompt = [{"role": message["role"], "content": message["content"]} for message in messages]

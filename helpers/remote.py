@@ -15,6 +15,7 @@ from contextlib import suppress
 from hashlib import sha256
 from http.client import HTTPConnection, HTTPException, HTTPSConnection, RemoteDisconnected
 from http.cookies import CookieError, SimpleCookie
+from keyword import iskeyword
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -74,7 +75,7 @@ class RemoteEnv:
 
     def tools_for(self, row: dict) -> list[str]:
         """Names of the tools that a row offers; all, if it is a row of our own environments."""
-        if "responses_create_params" not in json.loads(row["task"]):
+        if _theirs(row) is None:
             return list(self._tools)
         return [tool["name"] for tool in _offered(row) if tool.get("name") in self._tools]
 
@@ -258,13 +259,20 @@ def _is_number(value) -> bool:
 # --- rows and tools --------------------------------------------------------------------------------------
 
 
-def _body(row: dict) -> dict:
-    """What to send for a row: the NeMo Gym row in its task, else the row itself in that shape."""
+def _theirs(row: dict) -> dict | None:
+    """The NeMo Gym row in a row's task, as `rows_from_gym` or `from_nemo_gym` put it there; None if it is our own."""
     fields = json.loads(row["task"])
     if isinstance(fields, dict) and "responses_create_params" in fields:
         return fields
+    if isinstance(fields, dict) and (kept := fields.get("nemo_gym")):
+        return {**kept["fields"], "responses_create_params": {**kept["params"], "input": row.get("prompt") or []}}
+    return None
+
+
+def _body(row: dict) -> dict:
+    """What to send for a row: the NeMo Gym row in its task, else the row itself in that shape."""
     columns = {name: row[name] for name in ("environment", "task_id", "task") if row.get(name)}
-    return {"responses_create_params": {"input": row.get("prompt") or []}, **columns}
+    return _theirs(row) or {"responses_create_params": {"input": row.get("prompt") or []}, **columns}
 
 
 def _offered(row: dict) -> list[dict]:
@@ -295,7 +303,7 @@ def _tools_in(document: dict) -> list[dict]:
             continue
         content = (post.get("requestBody") or {}).get("content") or {}
         schema = (content.get("application/json") or {}).get("schema") or {}
-        while "$ref" in schema:
+        if isinstance(schema.get("$ref"), str):
             schema = _at(document, schema["$ref"])
         told = post.get("description") or post.get("summary") or path[1:]
         found.append({"name": path[1:], "description": told, "parameters": schema})
@@ -313,9 +321,9 @@ def _method(tool: dict) -> Callable:
     shape = tool["parameters"]
     required, hints, lines, parameters = set(shape.get("required") or ()), {}, [], []
     for name, kind in (shape.get("properties") or {}).items():
-        if not (name.isidentifier() and isinstance(kind, dict)):
-            continue
-        hint = _TYPES.get(kind.get("type"), object) if isinstance(kind.get("type"), str) else object
+        if not name.isidentifier() or iskeyword(name) or name == "self" or not isinstance(kind, dict):
+            continue  # Python has no such argument
+        hint = _hint(kind)
         hints[name] = hint if name in required else hint | None
         default = inspect.Parameter.empty if name in required else None
         parameters.append(
@@ -327,18 +335,25 @@ def _method(tool: dict) -> Callable:
 
     def call(self, **given) -> str:
         signature.bind(self, **given)
-        for name in required:
+        for name in required & hints.keys():
             if given.get(name) is None:
                 raise ValueError(f"{name} must be given")
         return self._session(tool["name"], {name: value for name, value in given.items() if value is not None})
 
-    call.__name__, call.__qualname__ = tool["name"], f"{_Episode.__name__}.{tool['name']}"
-    call.__signature__, call.__annotations__ = signature, {**hints, "return": str}
+    call.__name__, call.__signature__ = tool["name"], signature
+    call.__annotations__ = {**hints, "return": str}
     arguments = "Args:\n" + "\n".join(lines) + "\n\n" if lines else ""
     call.__doc__ = (
         f"{_line(tool.get('description') or tool['name'])}\n\n{arguments}Returns:\n    What the tool puts out."
     )
     return call
+
+
+def _hint(kind: dict) -> type:
+    """The Python type of a JSON schema; `object` where it is not one of the plain ones, null aside."""
+    kinds = kind["anyOf"] if isinstance(kind.get("anyOf"), list) else [kind]
+    named = [one.get("type") for one in kinds if isinstance(one, dict) and one.get("type") != "null"]
+    return _TYPES.get(named[0], object) if len(named) == 1 and isinstance(named[0], str) else object
 
 
 def _line(text) -> str:

@@ -264,8 +264,9 @@ def _row(module, body: dict) -> dict:
     Raises:
         HTTPException: there is none.
     """
-    if isinstance(body.get("task"), str):
-        return {name: body.get(name) for name in ("prompt", "environment", "task_id", "task")}
+    for ours in (body, body.get("episode")):  # where `to_nemo_gym` puts it
+        if isinstance(ours, dict) and isinstance(ours.get("task"), str):
+            return {name: ours.get(name) for name in ("prompt", "environment", "task_id", "task")}
     reader = next((getattr(module, name) for name in _READERS if hasattr(module, name)), None)
     if not reader or not isinstance(body.get("responses_create_params"), dict):
         raise _missing("task")

@@ -7,6 +7,8 @@ something (an id, a status, a finish reason), the original rides along under one
 
 import json
 from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
 
 # --- chat messages <-> Responses items -------------------------------------------------------------------
 
@@ -251,3 +253,233 @@ def _schema(tool: Callable | dict) -> dict:
         tool = get_json_schema(tool)
     function = tool["function"] if "function" in tool else _without(tool, "type")
     return {"type": "function", "function": _without(function, "return")}  # servers refuse the field `return`
+
+
+# --- rows and rollouts of NeMo Gym -----------------------------------------------------------------------
+
+_PLACES = ("responses_create_params", "response", "reward", "episode")
+
+
+def from_nemo_gym(theirs: dict, environment: str = "") -> dict:
+    """A dataset row or a rollout row of NeMo Gym as a row or an episode: `to_nemo_gym` gives the same back.
+
+    Args:
+        theirs: JSON object with `responses_create_params`, and `response` and `reward` where it is a rollout.
+        environment: What to call the environment where the row does not say.
+
+    Returns:
+        {"prompt", "environment", "task_id", "task"}, and for a rollout also what an episode has. All that has no place
+        there stands in the JSON text `task`, under "nemo_gym".
+
+    Raises:
+        ValueError: not such a row.
+    """
+    asked = theirs.get("responses_create_params")
+    if not isinstance(asked, dict) or not isinstance(asked.get("input"), str | list):
+        raise ValueError("a NeMo Gym row has responses_create_params with an input; this one has " + ", ".join(theirs))
+    fields = _without(theirs, *_PLACES)
+    prompt = to_messages(asked["input"])
+    kept: dict = {"fields": fields, "params": _without(asked, "input"), "text": isinstance(asked["input"], str)}
+    mine = {
+        "prompt": prompt,
+        "environment": str(fields.get("environment_name") or environment),
+        "task_id": f"nemo-gym-{sha256(json.dumps(prompt).encode()).hexdigest()[:12]}",
+    }
+    if "response" in theirs:
+        kept["response"] = _without(theirs["response"], "output")
+        messages = to_messages(theirs["response"]["output"])
+        replies = [message for message in messages if message["role"] == "assistant"]
+        mine |= {
+            "sample": fields.get("_ng_rollout_index", 0),
+            "policy": theirs["response"].get("model", ""),
+            "reward": theirs.get("reward"),
+            "reason": "",
+            "metrics": {},
+            "messages": messages,
+            "finish_reason": replies[-1].get("finish_reason", "stop") if replies else "stop",
+            "steps": len(replies),
+        }
+    mine["task"] = json.dumps({"nemo_gym": kept})
+    own = theirs.get("episode") or {}
+    gone = own.get("_absent", ())
+    return {key: value for key, value in mine.items() if key not in gone} | _without(own, "_absent")
+
+
+def to_nemo_gym(mine: dict, tools: list | None = None) -> dict:
+    """A row or an episode as NeMo Gym's JSONL holds it: `from_nemo_gym` gives the same back.
+
+    Args:
+        mine: A row, or an episode where it has `messages`. An episode that could not be judged has a null reward;
+            leave it out where a number is needed.
+        tools: Functions or schemas to offer, for rows that did not come from there.
+
+    Returns:
+        `responses_create_params`, the fields of the task beside it, for an episode `response` and `reward`; what has
+        no place there stands under `episode`.
+    """
+    task = json.loads(mine["task"])
+    kept = task.get("nemo_gym")
+    if kept is None:
+        offered = [{"type": "function", **tool["function"]} for tool in schemas(tools)]
+        kept = {"fields": _without(task, *_PLACES), "params": {"tools": offered} if offered else {}, "text": False}
+    asked = mine["prompt"][0]["content"] if kept["text"] else to_items(mine["prompt"])
+    theirs = kept["fields"] | {"responses_create_params": kept["params"] | {"input": asked}}
+    if "messages" in mine:
+        fresh = {
+            "id": f"resp_{mine['task_id']}_{mine.get('sample', 0)}",
+            "object": "response",
+            "created_at": 0.0,
+            "model": mine.get("policy", ""),
+            "status": "incomplete" if mine.get("finish_reason") == "length" else "completed",
+            "parallel_tool_calls": True,
+            "tool_choice": "auto",
+            "tools": [],
+        }
+        theirs["response"] = kept.get("response", fresh) | {"output": to_items(mine["messages"])}
+        theirs["reward"] = mine["reward"]
+    back = from_nemo_gym(theirs)
+    own = {key: value for key, value in mine.items() if key not in back or back[key] != value}
+    if gone := [key for key in back if key not in mine]:
+        own["_absent"] = gone
+    return theirs | ({"episode": own} if own else {})
+
+
+# --- data to train on ------------------------------------------------------------------------------------
+
+
+def sft_rows(episodes: list[dict], module=None) -> list[dict]:
+    """Solved episodes as rows for SFTTrainer, the same answer to a task once.
+
+    Args:
+        episodes: Such as `rollout` returns; those with a reward of at least 1 are taken.
+        module: The environment, where its tools were offered.
+
+    Returns:
+        {"prompt": [messages], "completion": [messages]} and, with tools, "tools": their schemas as JSON text.
+    """
+    rows = {}
+    for episode in episodes:
+        if episode["reward"] is not None and episode["reward"] >= 1:
+            row = {"prompt": _lean(episode["prompt"]), "completion": _lean(episode["messages"])}
+            rows[episode["task_id"], json.dumps(row["completion"])] = row | _offered(episode, module)
+    return list(rows.values())
+
+
+def dpo_rows(episodes: list[dict], module=None, balanced: bool = False) -> list[dict]:
+    """The best against the worst episode of each task, as rows for DPOTrainer; tasks without a difference drop out.
+
+    Args:
+        episodes: Such as `rollout` returns, several of each task.
+        module: The environment, where its tools were offered.
+        balanced: Choose among equally good and equally bad ones such that chosen and rejected answers are about
+            equally long, so that length is not what is learned.
+
+    Returns:
+        {"prompt", "chosen", "rejected"} and, with tools, "tools": their schemas as JSON text.
+    """
+    groups: dict[str, list[dict]] = {}
+    for episode in episodes:
+        if episode["reward"] is not None:
+            groups.setdefault(episode["task_id"], []).append(episode)
+    rows, longer = [], 0  # longer: characters that the chosen ones have more so far
+    for group in groups.values():
+        best, worst = max(e["reward"] for e in group), min(e["reward"] for e in group)
+        if best == worst:
+            continue
+        good, bad = ([e for e in group if e["reward"] == r] for r in (best, worst))
+        pairs = [(a, b) for a in good for b in bad] if balanced else [(good[0], bad[0])]
+        a, b = min(pairs, key=lambda pair: abs(longer + _length(pair[0]) - _length(pair[1])))
+        longer += _length(a) - _length(b)
+        row = {"prompt": _lean(a["prompt"]), "chosen": _lean(a["messages"]), "rejected": _lean(b["messages"])}
+        rows.append(row | _offered(a, module))
+    return rows
+
+
+def _length(episode: dict) -> int:
+    """Characters that the model wrote."""
+    said = [message for message in episode["messages"] if message["role"] == "assistant"]
+    return sum(len(text_of(m.get("content"))) + len(json.dumps(m.get("tool_calls") or "")) for m in said)
+
+
+def _lean(messages: list[dict]) -> list[dict]:
+    """Messages with the fields that chat templates know; arguments as objects where they are such."""
+    lean = []
+    for message in messages:
+        kept = {key: message[key] for key in ("role", "content", "reasoning_content", "name") if key in message}
+        kept["content"] = text_of(kept.get("content"))
+        if message.get("tool_calls"):
+            kept["tool_calls"] = [
+                {"type": "function", "function": {"name": f.get("name") or "", "arguments": _read(f.get("arguments"))}}
+                for f in (call.get("function") or {} for call in message["tool_calls"])
+            ]
+        lean.append(kept)
+    return lean
+
+
+def _read(arguments):
+    try:
+        return json.loads(arguments) if _json_object(arguments) == arguments else arguments
+    except TypeError:  # an object already
+        return arguments
+
+
+def _offered(episode: dict, module) -> dict:
+    """The column `tools` of an episode that had some."""
+    kept = json.loads(episode.get("task") or "{}").get("nemo_gym")
+    offered = kept["params"].get("tools") if kept else None
+    if not kept and episode.get("tools"):
+        if module is None:
+            raise ValueError("these episodes had tools: give the environment as module, so that they can be described")
+        names = module.tools_for(episode) if hasattr(module, "tools_for") else _methods(module.ENV)
+        env = module.ENV()
+        offered = [getattr(env, name) for name in names]
+    return {"tools": json.dumps(schemas(offered))} if offered else {}
+
+
+def _methods(env: type) -> list[str]:
+    return [name for name in dir(env) if not name.startswith("_") and name not in ("reset", "get_reward")]
+
+
+def save_dataset(rows: list[dict], folder: Path | str, *, title: str, about: str = "", split: str = "train") -> Path:
+    """Write rows as a folder that `datasets.load_dataset(folder)` and the trainers read, with a card.
+
+    Args:
+        rows: Such as `sft_rows` and `dpo_rows` return.
+        folder: Made if missing; an earlier data set in it is replaced.
+        title: Heading of the card.
+        about: What a reader should know: environment, policy, date, licence.
+        split: Name of the split.
+
+    Returns:
+        The folder.
+
+    Raises:
+        ValueError: no rows.
+    """
+    from datasets import Dataset
+
+    if not rows:
+        raise ValueError(f"no rows to save in {folder}: no episode was good enough, or no group had a difference")
+    folder = Path(folder)
+    (folder / "data").mkdir(parents=True, exist_ok=True)
+    # as JSON where rows differ: Arrow would give every call the arguments of all others, as nulls
+    table = Dataset.from_list(rows, on_mixed_types="use_json")
+    table.to_parquet(folder / "data" / f"{split}.parquet")
+    columns = "\n".join(f"| `{name}` | {_KINDS.get(name, 'text')} |" for name in table.column_names)
+    first = json.dumps(rows[0], indent=1, ensure_ascii=False)[:3000]
+    (folder / "README.md").write_text(
+        f"---\nconfigs:\n- config_name: default\n  data_files:\n  - split: {split}\n    path: data/{split}.parquet\n"
+        f"---\n\n# {title}\n\n{about}\n\n{len(rows)} rows; `datasets.load_dataset(folder, split={split!r})` loads "
+        f"them.\n\n| column | holds |\n|---|---|\n{columns}\n\n## First row\n\n```json\n{first}\n```\n",
+        encoding="utf-8",
+    )
+    return folder
+
+
+_KINDS = {
+    "prompt": "chat messages the model was asked with",
+    "completion": "chat messages that solve the task, tool calls and results included",
+    "chosen": "chat messages of the best episode",
+    "rejected": "chat messages of the worst episode",
+    "tools": "schemas of the tools on offer, as JSON text",
+}

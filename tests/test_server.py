@@ -26,7 +26,7 @@ from helpers.policies import OraclePolicy
 from helpers.remote import RemoteEnv
 from helpers.rollouts import rollout
 from helpers.server import _Session, _Sessions, create_app
-from helpers.trajectory import to_items, to_messages
+from helpers.trajectory import from_nemo_gym, to_items, to_messages, to_nemo_gym
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"
@@ -513,6 +513,23 @@ def test_rewards_are_those_of_score(servers, name):
     assert compared == {0.0, 1.0}
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_exported_rows_are_served_and_come_back(servers, name):
+    module, url = load(name), servers(name)
+    rows = module.make_rows(3, seed=4)
+    exported = [to_nemo_gym(row) for row in rows]
+    remote = RemoteEnv(url, exported)
+    for row, theirs, whole in zip(rows, exported, remote.rows):
+        gold = module.answer(row)
+        assert ask(url, "/seed_session", theirs)[0] == 200
+        assert ask(url, "/verify", {**theirs, "response": response(gold)})[1]["reward"] == 1.0
+        assert (
+            ask(url, "/verify", {**theirs, "response": response("no")})[1]["reward"] == module.score("no", row).reward
+        )
+        for one in (row, whole, from_nemo_gym(theirs)):
+            assert remote.score(gold, one).reward == 1.0
+
+
 def test_many_verdicts_at_once_are_those_of_one_after_another(servers):
     module, url = load("math"), servers("math")
     rows = module.make_rows(30, seed=5)
@@ -829,6 +846,20 @@ def test_a_remote_workplace_keeps_the_contract(office):
             assert check(subject)
 
 
+def test_trainers_read_the_same_tools_from_a_remote_environment(office):
+    utils = pytest.importorskip("transformers.utils")
+    local, remote = load("workplace").ENV(), RemoteEnv(office).ENV()
+    for name in contract._public(type(remote)):
+        if name not in ("reset", "get_reward"):
+            one, two = (utils.get_json_schema(getattr(env, name))["function"] for env in (local, remote))
+            for key, kind in one["parameters"]["properties"].items():
+                told = two["parameters"]["properties"][key]
+                assert (told["type"], told["description"]) == (kind["type"], kind["description"])
+            required = [set(schema["parameters"].get("required", ())) for schema in (one, two)]
+            assert required[0] == required[1], name
+            assert (one["name"], one["description"]) == (two["name"], two["description"])
+
+
 def test_remote_rewards_are_local_rewards_in_rollouts(office):
     local = load("workplace")
     rows = local.make_rows(8, seed=6)
@@ -946,7 +977,16 @@ class Counter(BaseHTTPRequestHandler):
         pass
 
     def do_GET(self):
-        body = {"type": "object", "properties": {"by": {"type": "integer", "title": "By"}}, "required": ["by"]}
+        note = {"anyOf": [{"type": "string"}, {"type": "null"}], "description": "Why."}
+        properties = {
+            "by": {"type": "integer", "title": "By"},
+            "note": note,
+            "odd-name": {},
+            "class": {},
+            "self": {},
+            "any": {},
+        }
+        body = {"type": "object", "properties": properties, "required": ["by"]}
         document = {"info": {"title": "FastAPI"}, "components": {"schemas": {"Add": body}}, "paths": {
             "/seed_session": {"post": {}}, "/verify": {"post": {}}, "/{path}": {"post": {}}, "/": {"get": {}},
             "/add": {"post": {"summary": "Add", "requestBody": {"content": {"application/json": {
@@ -993,7 +1033,10 @@ def test_a_server_of_somebody_else():
         threading.Thread(target=server.serve_forever, daemon=True).start()
         remote = RemoteEnv("http://{}:{}/".format(*server.server_address), rows)
         assert remote.tools_for(remote.rows[0]) == ["look", "add"]
-        assert str(inspect.signature(remote.ENV().add)) == "(*, by: int) -> str"
+        assert (
+            str(inspect.signature(remote.ENV().add))
+            == "(*, by: int, note: str | None = None, any: object | None = None) -> str"
+        )
         for row in remote.rows:
             env = remote.ENV()
             assert env.reset(task=row["task"]) == "Count." and env.reset(**row) is None
