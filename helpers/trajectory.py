@@ -22,20 +22,22 @@ def to_items(messages: list[dict]) -> list[dict]:
     Returns:
         `message`, `reasoning`, `function_call` and `function_call_output` items.
     """
-    items, names, after_assistant, unanswered = [], {}, False, []
+    items, names, unanswered = [], {}, []
     for message in messages:
-        if "items" in message and _messages(message["items"], dict(names)) == [message]:
-            built = message["items"]
-        else:
-            plain = _items_of(_without(message, "items"))
-            built = _with_ids(plain, unanswered, len(items))
-            back = _messages(built, dict(names))
-            if back != [message] or (after_assistant and message["role"] == "assistant"):
+        built = message.get("items") or []
+        raw = built and _messages(built, dict(names)) == [message] and not _joins(items, built)
+        if not raw:
+            built = _with_ids(_items_of(_without(message, "items")), unanswered, len(items))
+            if _joins(items, built) or _messages(built, dict(names)) != [message]:
                 built = [built[0] | {"chat": message}, *built[1:]]
         _learn_names(built, names)
         items += built
-        after_assistant = message["role"] == "assistant"
     return items
+
+
+def _joins(items: list[dict], more: list[dict]) -> bool:
+    """Whether a reader would take the last item and the first of the next ones for one turn."""
+    return bool(items) and len(_turns([items[-1], more[0]])) == 1
 
 
 def _with_ids(items: list[dict], unanswered: list[str], at: int) -> list[dict]:
@@ -77,7 +79,8 @@ def _messages(items: list[dict], names: dict[str, str]) -> list[dict]:
             messages.append(chat)
             continue
         message = _message_of(bare, names)
-        messages.append(message if _items_of(message) == group else message | {"items": group})
+        plain = _items_of(message) == group and all(item.get("call_id") != "" for item in group)
+        messages.append(message if plain else message | {"items": group})
     return messages
 
 
@@ -257,6 +260,7 @@ def _schema(tool: Callable | dict) -> dict:
 
 # --- rows and rollouts of NeMo Gym -----------------------------------------------------------------------
 
+_OURS = {"source": "rlvr-workbook"}  # marks a response whose item ids were made up here
 _PLACES = ("responses_create_params", "response", "reward", "episode")
 
 
@@ -265,7 +269,7 @@ def from_nemo_gym(theirs: dict, environment: str = "") -> dict:
 
     Args:
         theirs: JSON object with `responses_create_params`, and `response` and `reward` where it is a rollout.
-        environment: What to call the environment where the row does not say.
+        environment: What to call the environment where the row does not say; give the same each time.
 
     Returns:
         {"prompt", "environment", "task_id", "task"}, and for a rollout also what an episode has. All that has no place
@@ -287,7 +291,10 @@ def from_nemo_gym(theirs: dict, environment: str = "") -> dict:
     }
     if "response" in theirs:
         kept["response"] = _without(theirs["response"], "output")
-        messages = to_messages(theirs["response"]["output"])
+        output = theirs["response"]["output"]
+        if theirs["response"].get("metadata") == _OURS:
+            output = [_without(item, "id") for item in output]
+        messages = to_messages(output)
         replies = [message for message in messages if message["role"] == "assistant"]
         mine |= {
             "sample": fields.get("_ng_rollout_index", 0),
@@ -334,10 +341,15 @@ def to_nemo_gym(mine: dict, tools: list | None = None) -> dict:
             "parallel_tool_calls": True,
             "tool_choice": "auto",
             "tools": [],
+            "metadata": _OURS,
         }
-        theirs["response"] = kept.get("response", fresh) | {"output": to_items(mine["messages"])}
+        output = to_items(mine["messages"])
+        if "response" not in kept:  # their readers want ids
+            output = [item | {"id": f"item_{i}"} for i, item in enumerate(output)]
+        theirs["response"] = kept.get("response", fresh) | {"output": output}
         theirs["reward"] = mine["reward"]
-    back = from_nemo_gym(theirs)
+    # where their row has no name for the environment, the caller of from_nemo_gym gave it and will again
+    back = from_nemo_gym(theirs, mine["environment"] if "nemo_gym" in task else "")
     own = {key: value for key, value in mine.items() if key not in back or back[key] != value}
     if gone := [key for key in back if key not in mine]:
         own["_absent"] = gone
