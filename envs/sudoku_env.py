@@ -20,7 +20,7 @@ import json
 import random
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from hashlib import sha256
 from typing import NamedTuple
@@ -353,6 +353,34 @@ def _prompt(puzzle: str, size: int, interactive: bool) -> str:
         f"Fill in this {size}x{size} Sudoku so that every row, column and {height}x{width} box holds 1 to {size}. "
         f"{how}\n\n{puzzle}"
     )
+
+
+def rows_from_nemo_gym(records: Iterable[dict]) -> list[dict]:
+    """Rows from NeMo Gym's rows of reasoning-gym's `mini_sudoku` and `sudoku`: same prompt, our verdict.
+
+    Args:
+        records: The rows, with the grid under `metadata`, `puzzle`: lists of numbers, 0 for a blank.
+
+    Raises:
+        ValueError: one is no such row; the message names it.
+    """
+    rows = []
+    for number, record in enumerate(records, 1):
+        try:
+            grid = record["metadata"]["puzzle"]
+            if not all(type(value) is int for line in grid for value in line):
+                raise ValueError("the puzzle must be lists of numbers")
+            puzzle = "\n".join(" ".join(str(value or "_") for value in line) for line in grid)
+            givens, size = _read_puzzle(puzzle, len(grid))
+            messages = record["responses_create_params"]["input"]
+            prompt = [{"role": message["role"], "content": message["content"]} for message in messages]
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise ValueError(f"record {number}: not a Sudoku row ({type(error).__name__}: {error})") from error
+        text = _text(givens, size)
+        digest = sha256(text.encode()).hexdigest()[:12]
+        task = json.dumps({"puzzle": text, "size": size})
+        rows.append({"prompt": prompt, "environment": "sudoku", "task_id": f"nemo-gym-{digest}", "task": task})
+    return rows
 
 
 # --- the environment -------------------------------------------------------------------------------------

@@ -161,6 +161,7 @@ def test_rows_from_nemo_gym_and_back(tmp_path):
     path = DATA / "nemo_gym" / "workplace_assistant_rows.jsonl"
     recorded = lines("nemo_gym", "workplace_assistant_rows.jsonl")
     rows = workplace.rows_from_nemo_gym(path)
+    assert workplace.rows_from_nemo_gym(recorded) == rows
     assert workplace.to_nemo_gym(rows) == recorded
     assert workplace.tools_for(rows[0]) == [tool["name"] for tool in recorded[0]["responses_create_params"]["tools"]]
 
@@ -177,6 +178,8 @@ def test_own_rows_to_nemo_gym_and_back(tmp_path):
     path.write_text('{"id": 1}\n', encoding="utf-8")
     with pytest.raises(ValueError, match="line 1"):
         workplace.rows_from_nemo_gym(path)
+    with pytest.raises(ValueError, match="record 1"):
+        workplace.rows_from_nemo_gym([{"id": 1}])
 
 
 # --- the case file ---------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Rows of NeMo Gym's workplace assistant, read and written."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 from .actions import ACTIONS, DOMAINS, domain_of
@@ -8,20 +9,27 @@ from .office import WorkplaceEnv, read_task
 from .schemas import schema
 
 
-def rows_from_nemo_gym(path: Path | str) -> list[dict]:
-    """Read a JSONL file of NeMo Gym rows.
+def rows_from_nemo_gym(records: Path | str | Iterable[dict]) -> list[dict]:
+    """Read NeMo Gym rows.
+
+    Args:
+        records: A JSONL file, or the rows as dicts.
 
     Raises:
-        ValueError: a line is not such a row; the message names it.
+        ValueError: one is no such row; the message names it.
     """
+    place = "record"
+    if isinstance(records, str | Path):
+        place = f"{records}, line"
+        records = Path(records).read_text(encoding="utf-8").split("\n")
     rows = []
-    for number, line in enumerate(Path(path).read_text(encoding="utf-8").split("\n"), 1):
-        if not line.strip():
+    for number, record in enumerate(records, 1):
+        if isinstance(record, str) and not record.strip():
             continue
         try:
-            rows.append(_from_nemo_gym(json.loads(line)))
+            rows.append(_from_nemo_gym(json.loads(record) if isinstance(record, str) else record))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"{path}, line {number}: not a workplace row ({type(error).__name__}: {error})") from error
+            raise ValueError(f"{place} {number}: not a workplace row ({type(error).__name__}: {error})") from error
     return rows
 
 
