@@ -80,7 +80,7 @@ def sift(
 
 
 def yields(sifted: dict[str, Sifted]) -> list[dict]:
-    """One table of several environments' counts, a row each, for `notebook.table`; gates of only some are 0 elsewhere."""
+    """One table of several environments' counts, a row each, for `notebook.table`; what one lacks is 0."""
     names = list(dict.fromkeys(name for one in sifted.values() for name in one.table))
     names.sort(key=lambda name: (name == "kept", name != "made"))
     return [{"source": source} | {name: one.table.get(name, 0) for name in names} for source, one in sifted.items()]
@@ -227,12 +227,14 @@ def gold_fails(module, rows: list[dict]) -> list[str | None]:
     return [None if v.reward == 1.0 else f"the gold answer earns {v.reward}: {v.reason}" for v in verdicts]
 
 
-def flaky(module, rows: list[dict], times: int = 3) -> list[str | None]:
-    """Tasks whose gold answer does not earn the same each time. A line feed more each time keeps a verifier that
-    remembers its verdicts from answering out of memory."""
+def flaky(module, rows: list[dict], times: int = 2) -> list[str | None]:
+    """Tasks whose gold answer does not earn the same each time. It is written a little longer each time, so that a
+    verifier which remembers its verdicts has to judge anew."""
     reasons: list[str | None] = []
     for row in rows:
-        rewards = [module.score(_longer(module.answer(row), i), row).reward for i in range(1, times + 1)]
+        answer, source = module.answer(row), json.loads(row["task"]).get("solution")
+        again = [f"```python\n{source}\n# {i}\n```" if source else _longer(answer, i) for i in range(1, times + 1)]
+        rewards = [module.score(completion, row).reward for completion in again]
         shown = ", ".join(map(str, rewards))
         reasons.append(f"the same answer earned {shown}" if len(set(rewards)) > 1 or rewards[0] != 1.0 else None)
     return reasons
@@ -247,8 +249,8 @@ def _longer(answer: str | list[dict], by: int) -> str | list[dict]:
 
 
 def trivial(module, rows: list[dict]) -> list[str | None]:
-    """Tasks that an answer earns a reward on which does not do them: none at all, the prompt repeated, and for programs a
-    constant, an argument handed back, and the examples learned by heart."""
+    """Tasks that pay an answer which does not do them: none at all, the prompt repeated, and for programs a constant,
+    an argument handed back, and the examples learned by heart."""
     reasons: list[str | None] = []
     for row in rows:
         tried = {"nothing at all": "", "the prompt repeated": asked(row), **_lazy_programs(json.loads(row["task"]))}
@@ -259,7 +261,7 @@ def trivial(module, rows: list[dict]) -> list[str | None]:
 
 
 def weak_tests(module, rows: list[dict], mutants: int = 3) -> list[str | None]:
-    """Programming tasks whose tests let the reference with a fault pass: fewer than `mutants` of its mutants fail. Tasks
+    """Programming tasks whose tests are no proof: fewer than `mutants` mutants of the reference fail them. Tasks
     without a `solution` pass."""
     reasons: list[str | None] = []
     for row in rows:
@@ -307,23 +309,23 @@ def _function(entry_point: str, line: str) -> str:
 _OTHER = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.And: ast.Or, ast.Or: ast.And,
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Mod: ast.FloorDiv, ast.FloorDiv: ast.Mod, ast.Div: ast.Mult,
-    ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.BitXor: ast.BitOr, ast.USub: ast.UAdd, ast.LShift: ast.RShift,
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Mod: ast.FloorDiv, ast.FloorDiv: ast.Mod,
+    ast.Div: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.BitXor: ast.BitOr, ast.USub: ast.UAdd,
 }  # fmt: skip
 _OTHER_NAME = {
-    "min": "max", "max": "min", "any": "all", "all": "any", "sum": "len", "sorted": "list", "len": "bool", "set": "list",
-    "abs": "int", "reversed": "list", "upper": "lower", "lower": "upper", "isdigit": "isalpha", "isalpha": "isdigit",
-    "append": "count", "keys": "values", "values": "keys", "strip": "lstrip", "startswith": "endswith",
+    "min": "max", "max": "min", "any": "all", "all": "any", "sum": "len", "sorted": "list", "len": "bool",
+    "set": "list", "abs": "int", "reversed": "list", "upper": "lower", "lower": "upper", "isdigit": "isalpha",
+    "isalpha": "isdigit", "append": "count", "keys": "values", "values": "keys", "strip": "lstrip",
 }  # fmt: skip
 
 
 def mutants_of(source: str, seed: str = "") -> list[str]:
-    """Programs with one small change each: another comparison, operator, number or built-in name, a condition turned
-    round, or a branch of a loop cut off. In a drawn order, the same for the same `seed`. Nothing runs here; source that
-    is not Python has none."""
+    """Programs with one small change each: another comparison, operator, number, text or built-in name, a condition
+    turned round or left out, a call or slice left out. In a drawn order, the same for the same `seed`. Nothing runs here;
+    source that is not Python has none."""
     try:
         tree = ast.parse(source)
-        changes = [change for node in ast.walk(tree) for change in _changes(node)]
+        changes = [change for node in ast.walk(tree) for change in (*_changes(node), *_omissions(node))]
         Random(f"mutants {seed}").shuffle(changes)
         found = []
         for node, field, value in changes:
@@ -343,19 +345,38 @@ def _changes(node: ast.AST) -> list[tuple[ast.AST, str, object]]:
             return [(node, "value", not value)]
         case ast.Constant(value=int(value)) | ast.Constant(value=float(value)):
             return [(node, "value", value + 1), (node, "value", value - 1)]
+        case ast.Constant(value=str(value)):
+            return [(node, "value", value[1:] or "x")]
         case ast.Compare(ops=[first, *rest]) if type(first) in _OTHER:
             return [(node, "ops", [_OTHER[type(first)](), *rest])]
         case ast.BinOp(op=op) | ast.AugAssign(op=op) | ast.BoolOp(op=op) | ast.UnaryOp(op=op) if type(op) in _OTHER:
             return [(node, "op", _OTHER[type(op)]())]
         case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
             return [(node, "test", ast.UnaryOp(ast.Not(), test))]
+        case ast.comprehension(ifs=[_, *_]):
+            return [(node, "ifs", [])]
         case ast.Name(id=name) if name in _OTHER_NAME:
             return [(node, "id", _OTHER_NAME[name])]
         case ast.Attribute(attr=name) if name in _OTHER_NAME:
             return [(node, "attr", _OTHER_NAME[name])]
-        case ast.Return(value=ast.expr() as value):
-            return [(node, "value", ast.Tuple([value], ast.Load()))]
     return []
+
+
+def _omissions(node: ast.AST) -> list[tuple[ast.AST, str, object]]:
+    """(node, field, other value) for each part of a node that is a call or a slice: what it is applied to instead."""
+    found: list[tuple[ast.AST, str, object]] = []
+    for field, part in ast.iter_fields(node):
+        parts = part if isinstance(part, list) else [part]
+        for i, one in enumerate(parts):
+            match one:
+                case ast.Call(func=ast.Attribute(value=bare)) | ast.Call(func=ast.Name(), args=[bare]):
+                    pass
+                case ast.Subscript(value=bare, slice=ast.Slice()) if isinstance(one.ctx, ast.Load):
+                    pass
+                case _:
+                    continue
+            found.append((node, field, [*parts[:i], bare, *parts[i + 1 :]] if isinstance(part, list) else bare))
+    return found
 
 
 # --- what stays ------------------------------------------------------------------------------------------
@@ -382,7 +403,7 @@ def export(splits: dict[str, list[dict]], folder: Path | str, *, title: str, tab
 
     folder, rows = Path(folder), [row for part in splits.values() for row in part]
     if not rows or not all(splits.values()):
-        raise ValueError(f"nothing to export: {({name: len(part) for name, part in splits.items()})}")
+        raise ValueError(f"a split holds no rows: {', '.join(f'{name}: {len(part)}' for name, part in splits.items())}")
     if odd := next((row for row in rows if set(row) != set(rows[0])), None):
         raise ValueError(f"rows differ in their columns: {sorted(odd)} and {sorted(rows[0])}; give all the same")
     if twice := [task for task, count in Counter(row["task_id"] for row in rows).items() if count > 1]:
