@@ -321,8 +321,8 @@ _OTHER_NAME = {
 
 def mutants_of(source: str, seed: str = "") -> list[str]:
     """Programs with one small change each: another comparison, operator, number, text or built-in name, a condition
-    turned round or left out, a call or slice left out. In a drawn order, the same for the same `seed`. Nothing runs here;
-    source that is not Python has none."""
+    turned round or left out, a call or slice left out. In a drawn order, the same for the same `seed`. Nothing runs
+    here; source that is not Python has none."""
     try:
         tree = ast.parse(source)
         changes = [change for node in ast.walk(tree) for change in (*_changes(node), *_omissions(node))]

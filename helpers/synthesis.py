@@ -506,9 +506,9 @@ def _allowed(problem: Problem, shown: list[list], drawn: list[list], sandbox) ->
 
 
 def _spread(tests: list[dict]) -> list[dict]:
-    """At most `TESTS` of them: first one for each different result, then the others, in order."""
+    """At most `TESTS` of them: one for each different result, boundary values before draws, then draws."""
     firsts = {test["expected"]: i for i, test in reversed(list(enumerate(tests)))}
-    order = sorted(firsts.values()) + [i for i in range(len(tests)) if i not in firsts.values()]
+    order = sorted(firsts.values()) + [i for i in reversed(range(len(tests))) if i not in firsts.values()]
     return [tests[i] for i in sorted(order[:TESTS])]
 
 
