@@ -38,6 +38,13 @@ class Sifted(NamedTuple):
     fallen: list[dict]
     table: dict[str, int]
 
+    def by_gate(self) -> dict[str, list[dict]]:
+        """What fell, by the gate where it did: {gate: entries}."""
+        found: dict[str, list[dict]] = defaultdict(list)
+        for entry in self.fallen:
+            found[entry["gate"]].append(entry)
+        return dict(found)
+
 
 def sift(
     module,
@@ -81,9 +88,12 @@ def sift(
 
 def yields(sifted: dict[str, Sifted]) -> list[dict]:
     """One table of several environments' counts, a row each, for `notebook.table`; what one lacks is 0."""
-    names = list(dict.fromkeys(name for one in sifted.values() for name in one.table))
-    names.sort(key=lambda name: (name == "kept", name != "made"))
-    return [{"source": source} | {name: one.table.get(name, 0) for name in names} for source, one in sifted.items()]
+    longest_first = sorted((list(one.table) for one in sifted.values()), key=len, reverse=True)
+    names = [name for name in dict.fromkeys(name for names in longest_first for name in names) if name != "kept"]
+    return [
+        {"source": source} | {name: one.table.get(name, 0) for name in [*names, "kept"]}
+        for source, one in sifted.items()
+    ]
 
 
 # --- what a task says ------------------------------------------------------------------------------------
@@ -108,14 +118,11 @@ def _grams(words: list[str], n: int) -> set[tuple]:
     return {tuple(words[i : i + n]) for i in range(max(1, len(words) - n + 1))} if words else set()
 
 
-def _without_frame(sets: list[set]) -> list[set]:
-    """The sets without what more than half of them hold: the frame that a generator puts around its tasks. Few sets
-    tell no frame from content, so they stay whole."""
-    if len(sets) < 20:
-        return sets
+def _frame(sets: list[set]) -> set:
+    """What more than half of the sets hold: the frame that a generator puts around its tasks. Few sets tell no frame
+    from content, so theirs is empty."""
     counts = Counter(gram for one in sets for gram in one)
-    frame = {gram for gram, count in counts.items() if count > len(sets) / 2}
-    return [one - frame or one for one in sets]
+    return {gram for gram, count in counts.items() if count > len(sets) / 2} if len(sets) >= 20 else set()
 
 
 # --- gates that read -------------------------------------------------------------------------------------
@@ -146,7 +153,9 @@ def near_duplicate(rows: list[dict], threshold: float = NEAR) -> list[str | None
     """
     if not 0 < threshold <= 1:
         raise ValueError(f"near must be a share above 0 and at most 1, got {threshold!r}")
-    sets = _without_frame([_grams(_words(asked(row)), 3) for row in rows])
+    sets = [_grams(_words(asked(row)), 3) for row in rows]
+    frame = _frame(sets)
+    sets = [one - frame or one for one in sets]
     counts = Counter(gram for one in sets for gram in one)
     index: dict[tuple, list[int]] = defaultdict(list)
     reasons: list[str | None] = []
@@ -188,7 +197,8 @@ def contaminated(rows: list[dict], benchmark: list[str], share: float = OVERLAP,
     """Tasks that overlap with a benchmark: of the n-grams of the shorter text, at least `share` stand in the other.
 
     Args:
-        rows: The tasks; their prompts are compared, without the frame that more than half of them hold.
+        rows: The tasks; their prompts are compared, as a whole and by paragraphs, without the frame that more than half
+            of them hold.
         benchmark: Its texts. One shorter than `n` words counts where it stands in a task as a whole; those under five
             words are left out.
         share: 0.5 as in Tülu 3 (2024).
@@ -205,17 +215,27 @@ def contaminated(rows: list[dict], benchmark: list[str], share: float = OVERLAP,
     for at, grams in enumerate(theirs):
         for gram in grams:
             index[gram].append(at)
-    asked_words = [_words(asked(row)) for row in rows]
+    pieces = [[words for words in map(_words, _pieces(asked(row))) if words] for row in rows]
     overlaps: list[dict[int, float]] = [{} for _ in rows]
     for size in sorted({len(gram) for gram in index}):
-        for mine, found in zip(_without_frame([_grams(words, size) for words in asked_words]), overlaps):
-            shared = Counter(at for gram in mine for at in index.get(gram, ()))
-            found |= {at: count / min(len(mine), len(theirs[at])) for at, count in shared.items()}
+        frame = _frame([_grams(whole[0], size) for whole in pieces if whole])
+        for found, of_row in zip(overlaps, pieces):
+            for mine in (_grams(words, size) - frame for words in of_row):
+                shared = Counter(at for gram in mine for at in index.get(gram, ()))
+                for at, count in shared.items():
+                    found[at] = max(found.get(at, 0.0), count / min(len(mine), len(theirs[at])))
     best = [max(found.items(), key=lambda pair: (pair[1], -pair[0]), default=(0, 0.0)) for found in overlaps]
     return [
         f"{much:.0%} of its {n}-grams stand in the benchmark: {' '.join(texts[at])[:80]!r}" if much >= share else None
         for at, much in best
     ]
+
+
+def _pieces(text: str) -> list[str]:
+    """A text, and those of its paragraphs that are long enough to be a problem of their own: a statement may be copied
+    and its examples not."""
+    parts = [part for part in re.split(r"\n\s*\n", text) if len(_words(part)) >= 2 * NGRAM]
+    return [text, *(part for part in parts if part != text)]
 
 
 # --- gates that ask the verifier -------------------------------------------------------------------------
@@ -382,7 +402,9 @@ def _omissions(node: ast.AST) -> list[tuple[ast.AST, str, object]]:
 # --- what stays ------------------------------------------------------------------------------------------
 
 
-def export(splits: dict[str, list[dict]], folder: Path | str, *, title: str, table: list[dict] = ()) -> Path:
+def export(
+    splits: dict[str, list[dict]], folder: Path | str, *, title: str, about: str = "", table: list[dict] = ()
+) -> Path:
     """Write rows as JSONL, as a `datasets` folder and with a card.
 
     `datasets.load_from_disk(folder / "dataset")` and `datasets.load_dataset(str(folder))` both read it.
@@ -391,6 +413,7 @@ def export(splits: dict[str, list[dict]], folder: Path | str, *, title: str, tab
         splits: {"train": rows, ...}; all rows have the same columns.
         folder: Made if missing; what an earlier export left there is replaced.
         title: Of the card.
+        about: What else the card shall say, such as which benchmark the tasks were compared with.
         table: Counts to show on the card, as `yields` gives them.
 
     Returns:
@@ -415,11 +438,11 @@ def export(splits: dict[str, list[dict]], folder: Path | str, *, title: str, tab
         lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in part)
         (folder / f"{name}.jsonl").write_text(lines, encoding="utf-8")
     DatasetDict({name: Dataset.from_list(part) for name, part in splits.items()}).save_to_disk(folder / "dataset")
-    (folder / "README.md").write_text(_card(splits, title, list(table)), encoding="utf-8")
+    (folder / "README.md").write_text(_card(splits, title, about, list(table)), encoding="utf-8")
     return folder
 
 
-def _card(splits: dict[str, list[dict]], title: str, table: list[dict]) -> str:
+def _card(splits: dict[str, list[dict]], title: str, about: str, table: list[dict]) -> str:
     files = "\n".join(f"      - split: {name}\n        path: {name}.jsonl" for name in splits)
     counts = Counter((name, row["environment"], level(row)) for name, part in splits.items() for row in part)
     tasks = [{"split": s, "environment": e, "difficulty": d, "tasks": c} for (s, e, d), c in counts.items()]
@@ -434,7 +457,7 @@ configs:
 # {title}
 
 Each row holds `prompt` (chat messages), `environment`, `task_id` and `task` (JSON text that the environment's verifier
-reads); `helpers.gates` sifted them.
+reads); `helpers.gates` sifted them. {about}
 
 {_markdown(tasks)}
 {"## What fell where" + chr(10) * 2 + _markdown(table) if table else ""}

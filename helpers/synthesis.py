@@ -447,41 +447,41 @@ def _built(draft: dict, first, second) -> dict:
 
 def _tests(problem: Problem, first, second) -> tuple[list[dict], list[dict]]:
     """(examples, hidden tests), each {"args", "expected"}."""
-    shown = [example.arguments for example in problem.examples]
-    given = _allowed(problem, shown, inputs(problem), first)
-    calls = [repr(arguments) for arguments in given]
-    outcomes = _outcomes(first, problem.solution, problem.entry_point, calls)
-    for example, outcome in zip(problem.examples, outcomes):
-        said = f"{problem.entry_point}({', '.join(map(repr, example.arguments))[:100]})"
+    name = problem.entry_point
+    shown, drawn = _allowed(problem, [example.arguments for example in problem.examples], inputs(problem), first)
+    public = []
+    for example, call, outcome in zip(problem.examples, shown, _outcomes(first, problem, shown)):
+        said = f"{name}({call[1:-1]:.100})"
         if outcome.status != "ok":
             raise _Fall("does not run", f"{said}: {outcome.status}: {outcome.error}")
         if not _is_json(outcome.value):
             raise _Fall("result not plain", f"{said} returns {type(outcome.value).__name__} {outcome.value!r:.100}")
         if not _agrees(example.result, outcome.value):
             raise _Fall("wrong example", f"{said} returns {outcome.value!r:.80}, not {example.result!r:.80} as claimed")
-    ran = [i for i, outcome in enumerate(outcomes) if outcome.status == "ok"]
-    if len(ran) < len(calls) / 2:
-        bad = next(o for o in outcomes if o.status != "ok")
-        failed = f"{len(calls) - len(ran)} of {len(calls)}"
-        raise _Fall("does not run", f"fails on {failed} inputs: {bad.status}: {bad.error}")
-    plain = [i for i in ran if _is_json(outcomes[i].value) and len(calls[i]) + len(repr(outcomes[i].value)) < LONGEST]
-    tests = [{"args": calls[i], "expected": repr(outcomes[i].value)} for i in plain]
-    known = {repr(arguments) for arguments in shown}
-    public = [test for test in tests if test["args"] in known]
-    hidden = _spread([test for test in tests if test["args"] not in known])
+        public.append({"args": call, "expected": repr(outcome.value)})
+    outcomes = _outcomes(first, problem, drawn)
+    failed = [outcome for outcome in outcomes if outcome.status != "ok"]
+    if len(failed) > len(drawn) / 2:
+        why = f"{failed[0].status}: {failed[0].error}"
+        raise _Fall("does not run", f"fails on {len(failed)} of {len(drawn)} inputs: {why}")
+    found = [
+        {"args": call, "expected": repr(outcome.value)}
+        for call, outcome in zip(drawn, outcomes)
+        if outcome.status == "ok" and _is_json(outcome.value) and len(call) + len(repr(outcome.value)) < LONGEST
+    ]
+    hidden = _spread(found)
     if len(hidden) < FEWEST:
         raise _Fall("too few tests", f"only {len(hidden)} inputs are usable, {FEWEST} are needed")
-    again = _outcomes(second, problem.solution, problem.entry_point, [test["args"] for test in public + hidden])
-    for test, outcome in zip(public + hidden, again):
+    for test, outcome in zip(public + hidden, _outcomes(second, problem, [t["args"] for t in public + hidden])):
         if outcome.status != "ok" or repr(outcome.value) != test["expected"]:
-            said = f"{problem.entry_point}({test['args'][1:-1]:.60}) gives {test['expected']:.60}"
+            said = f"{name}({test['args'][1:-1]:.60}) gives {test['expected']:.60}"
             raise _Fall("flaky", f"{said}, then {outcome.error or repr(outcome.value):.60}")
     return public, hidden
 
 
-def _outcomes(sandbox, source: str, entry_point: str, calls: list[str]) -> list:
-    """What became of each call, or a fall where the whole did not run."""
-    run = sandbox.run_function(source, entry_point, calls, time_limit_s=TIME_LIMIT_S / 2)
+def _outcomes(sandbox, problem: Problem, calls: list[str]) -> list:
+    """What became of each call of the solution; a fall where the whole did not run."""
+    run = sandbox.run_function(problem.solution, problem.entry_point, calls, time_limit_s=TIME_LIMIT_S / 2)
     if run.status == "sandbox":
         raise RuntimeError(f"the sandbox could not judge: {run.error}")
     if run.status != "ok":
@@ -489,20 +489,21 @@ def _outcomes(sandbox, source: str, entry_point: str, calls: list[str]) -> list:
     return run.outcomes
 
 
-def _allowed(problem: Problem, shown: list[list], drawn: list[list], sandbox) -> list[list]:
-    """The examples' arguments, then those drawn that the precondition allows; it runs in the sandbox as well."""
+def _allowed(problem: Problem, shown: list[list], drawn: list[list], sandbox) -> tuple[list[str], list[str]]:
+    """The examples' arguments, and others that the precondition allows, as text; it runs in the sandbox."""
+    shown, drawn = [repr(arguments) for arguments in shown], [repr(arguments) for arguments in drawn]
+    drawn = [call for call in drawn if call not in shown]
+    if problem.precondition.strip() in ("", "True"):
+        return shown, drawn
     names = ", ".join(p.name for p in problem.parameters)
     source = f"def allowed({names}):\n    return bool(\n{problem.precondition}\n)"
-    given = list({repr(arguments): arguments for arguments in shown + drawn}.values())
-    if problem.precondition.strip() in ("", "True"):
-        return given
-    run = sandbox.run_function(source, "allowed", [repr(a) for a in given], time_limit_s=TIME_LIMIT_S / 2)
+    run = sandbox.run_function(source, "allowed", shown + drawn, time_limit_s=TIME_LIMIT_S / 2)
     if run.status != "ok":
         raise _Fall("does not run", f"precondition {problem.precondition[:80]!r}: {run.status}: {run.error}")
-    allows = {repr(a) for a, outcome in zip(given, run.outcomes) if outcome.value is True}
-    if broken := next((a for a in shown if repr(a) not in allows), None):
-        raise _Fall("wrong example", f"{broken!r:.100} breaks the precondition {problem.precondition[:80]!r}")
-    return [a for a in given if repr(a) in allows]
+    allows = {call for call, outcome in zip(shown + drawn, run.outcomes) if outcome.value is True}
+    if broken := next((call for call in shown if call not in allows), None):
+        raise _Fall("wrong example", f"{broken:.100} breaks the precondition {problem.precondition[:80]!r}")
+    return shown, [call for call in drawn if call in allows]
 
 
 def _spread(tests: list[dict]) -> list[dict]:
