@@ -165,7 +165,7 @@ def parse(text: str) -> tuple[Problem | None, str]:
         return None, "there is no JSON object in it"
     try:
         found, _ = json.JSONDecoder(strict=False).raw_decode(text, start)
-        json.dumps(found, allow_nan=False).encode()  # no infinities, no halves of characters
+        json.dumps(found, allow_nan=False, ensure_ascii=False).encode()  # no infinities, no halves of characters
         return Problem.model_validate(found), ""
     except ValidationError as error:
         faults = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}".lstrip(": ") for e in error.errors()[:3]]
@@ -283,10 +283,10 @@ def _ask(policy, batch: list[dict], sampling: dict, retries: int, seed: int) -> 
     for attempt in range(retries + 1):
         replies = _replies(policy, [talks[i] for i in open_ones], sampling, seed + 1_000_003 * attempt)
         for i, reply in zip(open_ones, replies):
-            draft, said = drafts[i], reply.get("content") or ""
+            draft, said = drafts[i], _clean(reply.get("content") or "")
             problem, fault = parse(said)
             cut = reply.get("finish_reason") == "length" and problem is None
-            fault = reply.get("fault") or (f"cut off after {sampling['max_tokens']} tokens" if cut else fault)
+            fault = reply.get("fault") or (f"cut off after {sampling['max_tokens']} tokens" if cut else _clean(fault))
             used = {k: v for k, v in (reply.get("usage") or {}).items() if k != "seconds"}
             draft |= {"problem": problem and problem.model_dump(), "fault": fault, "calls": draft["calls"] + 1}
             draft["usage"] = dict(Counter(draft["usage"]) + Counter(used))
@@ -368,7 +368,12 @@ def _replies(policy, talks: list[list[dict]], sampling: dict, seed: int) -> list
             return [_replies(policy, [talk], sampling, seed + i)[0] for i, talk in enumerate(talks)]
         if getattr(error, "kind", None) not in _OF_THE_REQUEST:
             raise
-        return [{"role": "assistant", "content": "", "fault": str(error)[:300]}]
+        return [{"role": "assistant", "content": "", "fault": _clean(str(error))[:300]}]
+
+
+def _clean(text: str) -> str:
+    """Text that can be written and sent: halves of characters, which models and programs can produce, become '?'."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _resume(out: Path | str | None, settings: dict) -> list[dict]:
@@ -423,11 +428,15 @@ def build(
     progress = Progress("tests", len(drafts), start=len(drafts) - len(todo), quiet=quiet)
     if todo:
         settings = {"allow_unisolated": allow_unisolated}
-        with Sandbox(**settings) as first, Sandbox(**settings) as second, ThreadPoolExecutor(os.cpu_count()) as pool:
-            for key, made in zip(todo, pool.map(lambda draft: _built(draft, first, second), todo.values())):
-                done[key] = {"key": key} | made
-                _append(out, [done[key]])
-                progress.step()
+        pool = ThreadPoolExecutor(os.cpu_count())
+        try:
+            with Sandbox(**settings) as first, Sandbox(**settings) as second:
+                for key, made in zip(todo, pool.map(lambda draft: _built(draft, first, second), todo.values())):
+                    done[key] = {"key": key} | made
+                    _append(out, [done[key]])
+                    progress.step()
+        finally:
+            pool.shutdown(cancel_futures=True)
     found = [done[key] for key in keys]
     return [e["row"] for e in found if e["row"]], [e["fell"] for e in found if e["fell"]]
 
@@ -442,7 +451,7 @@ def _built(draft: dict, first, second) -> dict:
     except _Fall as fall:
         gate, reason = fall.args
         about = {"request": draft["request"], "topic": draft["topic"], "problem": draft["problem"]}
-        return {"row": None, "fell": {"gate": gate, "reason": reason[:300], "row": about}}
+        return {"row": None, "fell": {"gate": gate, "reason": _clean(reason)[:300], "row": about}}
 
 
 def _tests(problem: Problem, first, second) -> tuple[list[dict], list[dict]]:

@@ -303,13 +303,22 @@ def test_what_does_not_fit_the_schema_is_told_by_field(change, says):
 @pytest.mark.parametrize(
     "reply",
     ["", "no", "[1, 2]", "{", '{"statement": ' + "[" * 100_000, json.dumps(GOOD[0])[:-20], "{\"a\": NaN}", "<think>{}",
-     '{"statement": "\\ud800 and more than twenty characters"}', "{}" * 1000,
+     json.dumps(GOOD[0] | {"statement": "\ud800 and more than twenty characters"}), "{}" * 1000,
      json.dumps(GOOD[0]).replace("2", "1e999")],
 )  # fmt: skip
 def test_broken_replies_are_faults_and_never_raise(reply):
     problem, fault = synthesis.parse(reply)
     assert problem is None and fault and len(fault) <= 500
-    json.dumps(fault).encode()
+
+
+def test_halves_of_characters_break_neither_files_nor_prompts(tmp_path):
+    broken = json.dumps(GOOD[0] | {"entry_point": "\ud800"}).replace("\\ud800", "\ud800")
+    writer = Writer(lambda number, said: broken if said == 0 else numbered(number))
+    drafts = synthesis.write(writer, 1, name="m", out=tmp_path / "d.jsonl", quiet=True)
+    assert drafts[0]["problem"] and drafts[0]["calls"] == 2
+    json.dumps(writer.talks, ensure_ascii=False).encode()
+    lost = synthesis.write(Writer(lambda *_: broken), 1, name="m", out=tmp_path / "e.jsonl", quiet=True)
+    assert synthesis.write(None, 1, name="m", out=tmp_path / "e.jsonl", quiet=True) == lost
 
 
 # --- inputs ---
@@ -548,6 +557,7 @@ LIST = [NUMBERS]
         ("import time\ndef solve(xs):\n    return sum(xs) if xs == [1, 2] else time.time_ns()", {}, "flaky", "then"),
         ("def solve(xs):\n    return 3 if xs == [1, 2] else hash(str(xs))", {}, "flaky", "then"),
         ("def solve(xs):\n    return (sum(xs),)", {}, "result not plain", "tuple"),
+        ("def solve(xs):\n    raise ValueError(chr(0xd800))", {}, "does not run", "ValueError"),
         ("def solve(xs):\n    return sum(xs)", {"precondition": "len(xs) > 5"}, "wrong example", "breaks"),
         ("def solve(xs):\n    return sum(xs)", {"precondition": "len(xs"}, "does not run", "precondition"),
         ("def solve(xs):\n    return sum(xs)", {"precondition": "xs == [1, 2]"}, "too few tests", "only 0"),
