@@ -138,6 +138,11 @@ FAULTY = {
         [NUMBERS], [([[1, 2]], 0), ([[5]], 0), ([[3, 3]], 0)],
         "def solve(xs):\n    return sum(xs) - sum(sorted(xs, reverse=True))",
     ),
+    "weak tests": _problem(
+        "Return the items of xs from the smallest to the largest; items that occur several times stay so.",
+        [NUMBERS], [([[3, 1]], [1, 3]), ([[]], []), ([[2, 2, 0]], [0, 2, 2])],
+        "def solve(xs):\n    return sorted(xs)",
+    ),
     "result not plain": _problem(
         "Return the set of those items of xs that stand in it at least twice, each of them once.", [NUMBERS],
         [([[1, 1, 2]], [1]), ([[3]], []), ([[2, 2]], [2])],
