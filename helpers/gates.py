@@ -163,12 +163,17 @@ def near_duplicate(rows: list[dict], threshold: float = NEAR) -> list[str | None
         rarest = sorted(mine, key=lambda gram: (counts[gram], gram))
         rarest = rarest[: len(mine) - ceil(threshold * len(mine) - 1e-9) + 1]
         rivals = sorted({j for gram in rarest for j in index.get(gram, ())})
-        likeness = ((len(mine & sets[j]) / len(mine | sets[j]), j) for j in rivals)
+        likeness = ((_jaccard(mine, sets[j]), j) for j in rivals if len(sets[j]) >= threshold * len(mine) - 1e-9)
         twin = next(((share, j) for share, j in likeness if share >= threshold), None)
         reasons.append(twin and f"{twin[0]:.0%} like {rows[twin[1]]['task_id']}")
         for gram in rarest if twin is None else ():
             index[gram].append(i)
     return reasons
+
+
+def _jaccard(one: set, other: set) -> float:
+    shared = len(one & other)
+    return shared / (len(one) + len(other) - shared)
 
 
 def read_benchmark(path: Path | str) -> list[str]:
@@ -242,9 +247,17 @@ def _pieces(text: str) -> list[str]:
 
 
 def gold_fails(module, rows: list[dict]) -> list[str | None]:
-    """Tasks whose own gold answer does not earn 1."""
-    verdicts = [module.score(module.answer(row), row) for row in rows]
-    return [None if v.reward == 1.0 else f"the gold answer earns {v.reward}: {v.reason}" for v in verdicts]
+    """Tasks whose own gold answer does not earn 1, or that have none."""
+    reasons: list[str | None] = []
+    for row in rows:
+        try:
+            verdict = module.score(module.answer(row), row)
+        except (ValueError, KeyError) as error:  # tasks from elsewhere may come without an answer
+            reasons.append(f"there is no gold answer: {error}")
+            continue
+        fine = verdict.reward == 1.0
+        reasons.append(None if fine else f"the gold answer earns {verdict.reward}: {verdict.reason}")
+    return reasons
 
 
 def flaky(module, rows: list[dict], times: int = 2) -> list[str | None]:

@@ -167,6 +167,18 @@ def test_each_fault_of_a_task_falls_at_its_gate(env, gate):
         assert table["gold fails"] + table["flaky"] == 1 and table["kept"] == 0
 
 
+def test_a_task_without_a_gold_answer_falls_and_stops_nothing():
+    class Unanswered(Env):
+        def answer(self, row):
+            if "none" in row["task"]:
+                raise ValueError("the task has no solution")
+            return "word"
+
+    result = gates.sift(Unanswered(), rows(LONG, "none: " + KNOWN))
+    assert result.table["gold fails"] == 1 and result.table["kept"] == 1
+    assert result.fallen[0]["reason"] == "there is no gold answer: the task has no solution"
+
+
 def test_an_unstable_verdict_is_flaky_and_the_judge_cannot_answer_from_memory():
     asked = []
 
