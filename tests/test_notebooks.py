@@ -175,6 +175,7 @@ def road(tmp_path_factory):
         "00": SMALL | {"steps": 2},
         "01": SMALL | {"samples": 2, "difficulties": "easy,medium"},
         "02": SMALL | {"group_size": 4},
+        "03": {"hardware": "cpu", "model": "tiny", "rows": 3, "samples": 2},
         "04": SMALL | {"steps": 2},
         "05": SMALL | {"steps": 3, "prompts_per_step": 2, "model": str(folders["04"] / "model")},
         "06": {"hardware": "cpu", "eval_rows": 16, "difficulties": "easy", "base": "tiny",
@@ -218,7 +219,7 @@ def test_a_notebook_runs_from_any_directory(tmp_path):
     assert "set RLVR_WORKBOOK_HOME" in done.stderr
 
 
-@pytest.mark.parametrize("name", ["01_benchmark", "02_reward_profile", "04_sft_warmup"])
+@pytest.mark.parametrize("name", ["01_benchmark", "02_reward_profile", "03_task_generation", "04_sft_warmup"])
 def test_deterministic_cells_still_print_what_is_committed(name):
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "--nbval-lax", "--nbval-current-env", "-q", "-p", "no:cacheprovider",
