@@ -970,7 +970,13 @@ class _Boxes:
 
     def _leased(self, box: _Box) -> None:
         """The caller asks, or has let go."""
-        if box.lease.recv(16):
+        try:
+            asked = box.lease.recv(16, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return  # the event was for an earlier descriptor of this number
+        except OSError:
+            asked = b""
+        if asked:
             _tell(box.lease, {"waited": self._waited(box.pid)})
             return
         self._poll.unregister(box.lease)
@@ -979,12 +985,15 @@ class _Boxes:
 
     def _ended(self, pidfd: int) -> None:
         """Clear up, then report on the lease."""
-        box = self._boxes.pop(pidfd)
+        box = self._boxes[pidfd]
+        pid, code, usage = os.wait4(box.pid, os.WNOHANG)
+        if not pid:
+            return  # the event was for an earlier descriptor of this number
+        del self._boxes[pidfd]
         self._poll.unregister(pidfd)
         os.close(pidfd)
         if self._leases.pop(box.lease.fileno(), None):
             self._poll.unregister(box.lease)
-        _, code, usage = os.wait4(box.pid, 0)
         if self._place.clear(box.slot):
             self._free.append(box.slot)  # else something is left that cannot be ended: never use it again
         report = {"code": code, "cpu_s": usage.ru_utime + usage.ru_stime, "over": self._over.pop(box.pid, None)}
