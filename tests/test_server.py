@@ -865,7 +865,7 @@ def test_remote_rewards_are_local_rewards_in_rollouts(office):
     rows = local.make_rows(8, seed=6)
     remote = RemoteEnv(office, gym_rows(local, rows))
     assert [row["prompt"] for row in remote.rows] == [row["prompt"] for row in rows]
-    assert [remote.tools_for(row) for row in remote.rows] == [local.tools_for(row) for row in rows]
+    assert [remote.tools_for(row) for row in remote.rows] == [sorted(local.tools_for(row)) for row in rows]
     here = rollout(local, rows, OraclePolicy(local, rows), name="oracle", tools=True, quiet=True)
     there = rollout(remote, remote.rows, OraclePolicy(local, rows), name="oracle", tools=True, quiet=True)
     for one, two in zip(here, there):
