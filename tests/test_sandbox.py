@@ -135,6 +135,7 @@ class World:
     def __enter__(self) -> "World":
         self.before = self._state()
         self.servers = {server._process.pid for server in self.sandbox._servers.values()}
+        self.others = set(family(os.getpid(), self.uids))  # such as the servers of sandboxes in other tests
         self.peak, self._watching = 0, True
         self._watch = threading.Thread(target=self._sample)
         self._watch.start()
@@ -193,7 +194,7 @@ class World:
         ours = {server._process.pid for server in self.sandbox._servers.values()}
         for _ in range(1500):  # files may still be on their way out
             left = family(os.getpid(), self.uids)
-            left = {pid for pid in left if pid not in ours and _parent(pid) not in ours}
+            left = {pid for pid in left if pid not in ours | self.others and _parent(pid) not in ours}
             if not left:
                 return {}
             time.sleep(0.01)
