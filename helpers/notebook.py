@@ -36,11 +36,16 @@ def show_path(path: Path | str) -> str:
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
 
 
+def versions() -> dict[str, str]:
+    """Versions of the libraries that results depend on, by name."""
+    return {name: version(name) for name in ("torch", "transformers", "trl", "unsloth", "peft")}
+
+
 def save_result(out: Path, **fields) -> Path:
     """Write result.json: the fields, and versions, commit and time as their birth certificate."""
     born = {
         "python": sys.version.split()[0],
-        "versions": {name: version(name) for name in ("torch", "transformers", "trl", "unsloth", "peft")},
+        "versions": versions(),
         "commit": _commit(),
         "written": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
     }
