@@ -7,6 +7,7 @@ from types import ModuleType, SimpleNamespace
 
 from helpers.policies import ROOT, LocalPolicy
 from helpers.training import answers_in_new_process
+from helpers.trajectory import schemas
 
 # Versions of these decide whether training works; others that differ are only named.
 CORE = ("torch", "transformers", "trl", "peft", "datasets", "accelerate", "unsloth", "unsloth-zoo")
@@ -134,10 +135,7 @@ def _changes(what: str) -> str:
 
 def _three_turns(tools: list, as_text: bool = False) -> list[dict]:
     """A conversation with two tool calls, their results, and a closing answer; each assistant turn has reasoning."""
-    from transformers.utils import get_json_schema
-
-    schema = tools[0] if isinstance(tools[0], dict) else get_json_schema(tools[0])
-    function = schema.get("function", schema)
+    function = schemas(tools[:1])[0]["function"]
     fields = function.get("parameters", {}).get("properties", {})
     values = {"integer": 1, "number": 1.0, "boolean": True, "array": [], "object": {}}
     arguments = {name: values.get(field.get("type"), "x") for name, field in fields.items()}

@@ -183,15 +183,18 @@ def objective(name: str, kl: float = 0.0) -> dict:
     return OBJECTIVES[name] | {"importance_sampling_level": level, "beta": kl, "mask_truncated_completions": True}
 
 
-def load_args(cfg: SimpleNamespace) -> dict:
-    """Arguments of FastLanguageModel.from_pretrained for this hardware."""
-    vllm = {"fast_inference": True, "max_lora_rank": cfg.lora_rank} if cfg.fast_inference else {}
-    return vllm | {
-        "max_seq_length": cfg.max_seq_length,
-        "dtype": torch_dtype(cfg.dtype),
-        "load_in_4bit": cfg.load_in_4bit,
-        **({"gpu_memory_utilization": cfg.gpu_memory_utilization} if vllm else {}),
-    }
+def load_args(cfg: SimpleNamespace, vllm: bool = True) -> dict:
+    """Arguments of FastLanguageModel.from_pretrained for this hardware.
+
+    Args:
+        cfg: From `settings`.
+        vllm: Start vLLM where the hardware has it. GRPOTrainer generates with it; all else needs it not.
+    """
+    args = {"max_seq_length": cfg.max_seq_length, "dtype": torch_dtype(cfg.dtype), "load_in_4bit": cfg.load_in_4bit}
+    if vllm and cfg.fast_inference:
+        share = cfg.gpu_memory_utilization
+        args |= {"fast_inference": True, "max_lora_rank": cfg.lora_rank, "gpu_memory_utilization": share}
+    return args
 
 
 def _detect() -> str:
