@@ -20,10 +20,10 @@ from .environment import ENV, MathEnv, Verdict, answer, parse, reward, score, to
 from .extraction import extract
 from .judging import equal, judge_text
 from .limits import Limit, Unreadable
-from .rows import DIFFICULTIES, FAMILIES, SPLITS, make_rows, read_rows, split_of
+from .rows import DIFFICULTIES, FAMILIES, SPLITS, STARTER, make_rows, read_rows, split_of
 
 __all__ = (
-    "DIFFICULTIES", "ENV", "FAMILIES", "SPLITS", "Limit", "MathEnv", "Unreadable", "Verdict", "answer", "calculate",
-    "equal", "extract", "judge_text", "make_rows", "parse", "read_rows", "reward", "score", "split_of",
+    "DIFFICULTIES", "ENV", "FAMILIES", "SPLITS", "STARTER", "Limit", "MathEnv", "Unreadable", "Verdict", "answer",
+    "calculate", "equal", "extract", "judge_text", "make_rows", "parse", "read_rows", "reward", "score", "split_of",
     "tools_for",
 )  # fmt: skip

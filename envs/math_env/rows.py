@@ -16,7 +16,12 @@ from .problems_measures import FAMILIES as MEASURES
 
 FAMILIES: Families = ARITHMETIC | ALGEBRA | COUNTING | MEASURES
 SPLITS = ("train", "validation", "test")
-DIFFICULTIES = ("easy", "medium", "hard")
+DIFFICULTIES = ("starter", "easy", "medium", "hard")
+# One step with small numbers: what "starter" takes from the easy problems.
+STARTER = (
+    *("addition", "subtraction", "multiplication", "division", "shopping", "giving", "travel", "ages"),
+    *("rate_of_work", "digit_sum", "comparison", "remainder", "days_between"),
+)
 
 
 def split_of(family: str, values: tuple) -> str:
@@ -41,8 +46,9 @@ def make_rows(
         n: How many.
         seed: Same arguments, same rows, on every platform.
         split: "train", "validation" or "test"; they share no problem, whatever its wording.
-        difficulty: "easy" (one step, small numbers, short texts), "medium" or "hard".
-        families: Names out of `FAMILIES`; None takes all of them, in turn.
+        difficulty: "starter" (for small models: the easy problems of a few families, `STARTER`), "easy" (a step or
+            two, small numbers, short texts), "medium" or "hard".
+        families: Names out of `FAMILIES`; None takes all that the level has, in turn.
         tools: Ask for the answer through the tools `calculate` and `submit`, not in a box.
         run_python: The same with `run_python` as a third tool; it needs code_sandbox.py beside this folder.
 
@@ -55,10 +61,11 @@ def make_rows(
         raise ValueError(f"split must be one of {', '.join(SPLITS)}, got {split!r}")
     if difficulty not in DIFFICULTIES:
         raise ValueError(f"difficulty must be one of {', '.join(DIFFICULTIES)}, got {difficulty!r}")
-    names = [families] if isinstance(families, str) else list(FAMILIES) if families is None else list(families)
-    if unknown := [name for name in names if name not in FAMILIES] or ([] if names else ["nothing"]):
-        raise ValueError(f"families holds {unknown[0]!r}; choose among {', '.join(FAMILIES)}")
-    level = DIFFICULTIES.index(difficulty)
+    known = STARTER if difficulty == "starter" else tuple(FAMILIES)
+    names = [families] if isinstance(families, str) else list(known if families is None else families)
+    if unknown := [name for name in names if name not in known] or ([] if names else ["nothing"]):
+        raise ValueError(f"families holds {unknown[0]!r}; choose among {', '.join(known)}")
+    level = max(0, DIFFICULTIES.index(difficulty) - 1)
     rng = random.Random(f"math {seed} {split} {difficulty} {' '.join(names)}")
     order = rng.sample(names, len(names))
     rows, seen, turn, misses = [], set(), 0, 0

@@ -14,7 +14,7 @@ from .actions import ACTIONS, end_of
 from .tables import Session, Tables
 
 CATEGORIES = ("email", "calendar", "analytics", "project_management", "customer_relationship_manager", "multi_domain")
-LEVELS = ("easy", "medium", "hard")
+LEVELS = ("starter", "easy", "medium", "hard")
 
 
 class Template(NamedTuple):
@@ -173,6 +173,11 @@ class Desk:
     def person(self, among: str = "") -> Person:
         """Somebody."""
         return self.people(1, among)[0]
+
+    def rows(self, table: str) -> list[dict]:
+        """All rows of a table."""
+        base = self.tables[table]
+        return [dict(zip(base.fields, row)) for row in base.rows.values()]
 
     def row(self, table: str) -> dict:
         """Any row of a table."""

@@ -4,7 +4,7 @@ import json
 import random
 from hashlib import sha256
 
-from . import templates_multi  # noqa: F401  (it imports the others, and all register themselves)
+from . import templates_multi, templates_starter  # noqa: F401  (they import the others, and all register themselves)
 from .actions import DOMAINS, WRITES, domain_of
 from .calls import arguments_of
 from .desk import CATEGORIES, LEVELS, TEMPLATES, Desk, Skip, Template
@@ -37,8 +37,9 @@ def make_rows(
         domain: One of `CATEGORIES`; or several tool boxes, for all requests that need no others, each offering just
             these; None takes all.
         steps: How many writes the task takes, a number or (fewest, most); 0 is a task where nothing is to be changed.
-        difficulty: "easy" (one look-up or none), "medium" (several writes, or a condition), "hard" (counting,
-            comparing, several tool boxes), or None for all three.
+        difficulty: "starter" (for small models, email and calendar only: no look-up, every value stands in the
+            request), "easy" (one look-up or none), "medium" (several writes, or a condition), "hard" (counting,
+            comparing, several tool boxes), or None for all of them.
         match: "state" or "trajectory", the verifier.
         all_tools: Offer all 27 tools, rather than those of the tool boxes that the request is about.
 

@@ -2,7 +2,7 @@
 
 from .desk import Skip, listed, template
 
-_REPLIES = (
+REPLIES = (
     "Thank you, that helps a lot.",
     "Got it, I will come back to you tomorrow.",
     "Thanks, let us talk about it in person.",
@@ -41,7 +41,7 @@ def email_delete_last(desk):
     "Can you reply '{body}' to the most recent email I got from {who}?",
 )
 def email_reply_last(desk):
-    who, body = desk.person(), desk.one(*_REPLIES)
+    who, body = desk.person(), desk.one(*REPLIES)
     email = desk.last_email(who)
     desk.do("email_reply_email", email_id=email["email_id"], body=body)
     return {"who": who.name, "body": body}, f"I replied to {who.name}."
@@ -55,7 +55,7 @@ def email_reply_last(desk):
     "Send '{body}' as a reply to the newest email from {who} with the subject '{subject}'.",
 )
 def email_reply_about(desk):
-    row, body = desk.row("emails"), desk.one(*_REPLIES)
+    row, body = desk.row("emails"), desk.one(*REPLIES)
     who = desk._person(row["sender/recipient"])
     email = desk.last_email(who, row["subject"])
     desk.do("email_reply_email", email_id=email["email_id"], body=body)
@@ -218,7 +218,7 @@ def email_if_silent(desk):
     "Please respond to {who}'s most recent message with '{body}' and remove the message I got.",
 )
 def email_reply_delete(desk):
-    who, body = desk.person(), desk.one(*_REPLIES)
+    who, body = desk.person(), desk.one(*REPLIES)
     email = desk.last_email(who)
     desk.do("email_reply_email", email_id=email["email_id"], body=body)
     desk.do("email_delete_email", email_id=email["email_id"])
@@ -234,7 +234,7 @@ def email_reply_delete(desk):
     held_out=True,
 )
 def email_reply_day(desk):
-    day, time, body = desk.workday(-40, -1), desk.one("14:00", "15:00", "16:00"), desk.one(*_REPLIES)
+    day, time, body = desk.workday(-40, -1), desk.one("14:00", "15:00", "16:00"), desk.one(*REPLIES)
     found = desk.emails("", date_min=str(day), date_max=str(day))
     found = [e for e in found if e["inbox/outbox"] == "inbox" and e["sent_datetime"][11:16] >= time]
     desk.about = str(day)
