@@ -74,6 +74,31 @@ def _commit() -> str:
     return done.stdout.strip() or "unknown"
 
 
+def level(env, difficulty: str | None, hardware: str) -> str:
+    """The difficulty to start an environment with.
+
+    Args:
+        env: The environment, with its `DIFFICULTIES` from easiest to hardest.
+        difficulty: One of them, or None to take the lowest on a machine without a GPU and "easy" on one with.
+        hardware: The profile, "cpu" or a GPU's, as `training.settings` found it.
+
+    Raises:
+        ValueError: the environment has no such difficulty; the message names those it has.
+    """
+    if difficulty is None:
+        return env.DIFFICULTIES[0] if hardware == "cpu" else "easy"
+    if difficulty not in env.DIFFICULTIES:
+        raise ValueError(f"difficulty must be None or one of {', '.join(env.DIFFICULTIES)}, got {difficulty!r}")
+    return difficulty
+
+
+def levels(env, difficulties: str | None, hardware: str) -> list[str]:
+    """Several difficulties written with commas between, each checked; None is the starting level and all above it."""
+    if difficulties is None:
+        return list(env.DIFFICULTIES[env.DIFFICULTIES.index(level(env, None, hardware)) :])
+    return [level(env, name.strip(), hardware) for name in difficulties.split(",")]
+
+
 def table(rows: list[dict], columns: dict[str, str]):
     """A table to show: one row a dict, numbers with three digits, or more where they are tiny.
 

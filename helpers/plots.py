@@ -59,6 +59,28 @@ def bars(shares: dict[str, tuple[float, tuple[float, float]]], ylabel: str, titl
     return axes
 
 
+def gains(changes: dict[str, dict], title: str, axes=None):
+    """Gains with their intervals, one line for each set of tasks: {name: `evaluation.compare`}. Blue where one is
+    shown, orange where a loss is, grey where the interval holds zero."""
+    from helpers.evaluation import moved
+
+    axes = _axes(axes, height=0.9 + 0.4 * max(2, len(changes)))
+    axes.grid(False)
+    axes.axvline(0, color="#444444", linewidth=0.8)
+    colours = {"gained": BLUE, "lost": ORANGE, "not shown": GREY}
+    for y, change in enumerate(changes.values()):
+        colour, (low, high) = colours[moved(change)], change["ci95"]
+        axes.plot([low, high], [y, y], color=colour, linewidth=2)
+        axes.plot(change["gain"], y, "o", color=colour)
+        axes.text(high, y, f"  {change['before']:.2f} to {change['after']:.2f}", va="center", fontsize=9)
+    axes.set_yticks(range(len(changes)), [f"{name} (n={change['n']})" for name, change in changes.items()], fontsize=9)
+    axes.invert_yaxis()
+    axes.margins(x=0.2, y=0.2)
+    axes.set_xlabel("gain in pass@1, with 95 % interval")
+    axes.set_title(title, fontsize=10, loc="left")
+    return axes
+
+
 def failure_bars(kinds: list[dict], title: str, axes=None):
     """Horizontal bars of `evaluation.failures`, each with the capability that is missing."""
     axes = _axes(axes, height=0.9 + 0.45 * max(1, len(kinds)))

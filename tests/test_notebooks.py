@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers import notebook
+from envs import NAMES, load
+from helpers import notebook, training
 
 ROOT = Path(__file__).resolve().parents[1]
 PATHS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -161,6 +162,38 @@ def test_the_command_line_says_what_is_wrong():
 def test_an_unknown_notebook_lists_the_known_ones():
     with pytest.raises(ValueError, match="there are 00_quickstart"):
         notebook.find("42")
+
+
+# --- difficulty ---
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_environment_names_its_difficulties_and_makes_rows_of_each(name):
+    env = load(name)
+    assert isinstance(env.DIFFICULTIES, tuple) and {"easy", "medium", "hard"} <= set(env.DIFFICULTIES)
+    made = {level: env.make_rows(3, difficulty=level) for level in env.DIFFICULTIES}
+    assert len({row["task_id"] for rows in made.values() for row in rows}) == 3 * len(made)
+    with pytest.raises(ValueError, match=f"one of {', '.join(env.DIFFICULTIES)}.*got 'impossible'"):
+        env.make_rows(3, difficulty="impossible")
+
+
+@pytest.mark.parametrize(
+    "name, on_cpu", [("sudoku", "easy"), ("math", "starter"), ("code", "easy"), ("workplace", "starter")]
+)
+def test_the_starting_level_is_the_lowest_on_a_cpu_and_easy_on_a_gpu(name, on_cpu):
+    env = load(name)
+    assert notebook.level(env, None, "cpu") == on_cpu == env.DIFFICULTIES[0]
+    assert {notebook.level(env, None, gpu) for gpu in training.PROFILES if gpu != "cpu"} == {"easy"}
+    assert notebook.level(env, "hard", "cpu") == notebook.level(env, "hard", "t4") == "hard"
+    assert notebook.levels(env, None, "cpu") == list(env.DIFFICULTIES)
+    assert notebook.levels(env, None, "l4") == ["easy", "medium", "hard"]
+    assert notebook.levels(env, "hard, easy", "cpu") == ["hard", "easy"]
+
+
+@pytest.mark.parametrize("wrong", ["impossible", "", "Easy", "easy,medium", 3])
+def test_an_unknown_difficulty_is_refused_and_the_known_ones_are_named(wrong):
+    with pytest.raises(ValueError, match="None or one of starter, easy, medium, hard, got"):
+        notebook.level(load("math"), wrong, "cpu")
 
 
 # --- running ---
