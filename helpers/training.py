@@ -24,7 +24,7 @@ _GPU = {
     "model": "Qwen/Qwen2.5-1.5B-Instruct", "dtype": "bfloat16", "load_in_4bit": False, "lora_rank": 16,
     "fast_inference": True, "gpu_memory_utilization": 0.5, "max_seq_length": 2048, "max_tokens": 512,
     "gradient_checkpointing": "unsloth", "optim": "adamw_8bit",
-    "sft_steps": 30, "sft_batch_size": 16, "sft_learning_rate": 2e-4,
+    "sft_steps": 30, "sft_batch_size": 16, "sft_learning_rate": 2e-4, "dpo_learning_rate": 5e-6,
     "grpo_steps": 200, "prompts_per_step": 8, "group_size": 8, "batch_size": 32, "grpo_learning_rate": 1e-5,
     "save_steps": 25, "eval_rows": 192, "eval_samples": 4,
 }  # fmt: skip
@@ -32,7 +32,7 @@ PROFILES = {
     "cpu": _GPU | {
         "model": "tiny", "dtype": "float32", "max_seq_length": 512, "max_tokens": 48,
         "fast_inference": False, "gradient_checkpointing": False, "optim": "adamw_torch",
-        "sft_steps": 12, "sft_batch_size": 64, "sft_learning_rate": 1e-3,
+        "sft_steps": 12, "sft_batch_size": 64, "sft_learning_rate": 1e-3, "dpo_learning_rate": 5e-4,
         "grpo_steps": 200, "batch_size": 64, "grpo_learning_rate": 1e-3,
     },
     "t4": _GPU | {

@@ -62,6 +62,14 @@ def test_rows_of_nemo_gym_are_read(environment, name):
     assert all(load(environment).score("", row).reward == 0.0 for row in rows)
 
 
+def test_puzzles_of_reasoning_gym_are_read(tmp_path):
+    puzzle = [[0, 2, 3, 4], [3, 4, 1, 2], [2, 1, 4, 3], [4, 3, 2, 1]]
+    record = {"responses_create_params": {"input": [{"role": "user", "content": "Solve it."}]},
+              "metadata": {"source_dataset": "mini_sudoku", "puzzle": puzzle}}  # fmt: skip
+    (rows,) = benchmarks.read(f"sudoku:{written(tmp_path / 'mini.jsonl', [record])}", 10).values()
+    assert load("sudoku").score("1 2 3 4\n3 4 1 2\n2 1 4 3\n4 3 2 1", rows[0]).reward == 1.0
+
+
 def test_several_files_one_of_them_twice_the_same_task(tmp_path):
     one, two = written(tmp_path / "one.jsonl", GSM8K + GSM8K[:1]), written(tmp_path / "two.jsonl", MBPP)
     found = benchmarks.read(f" math:{one} , code:{two},", 100)
