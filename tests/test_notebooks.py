@@ -248,7 +248,8 @@ def test_training_leaves_completions_with_what_was_read_out_of_them(road):
 
 def test_validation_measures_the_next_level_other_environments_and_benchmark_files(road):
     result = json.loads((road["06"] / "result.json").read_text())
-    assert [c["tasks"] for c in result["changes"]] == ["sudoku easy", "sudoku medium", "math starter", "math gsm8k.jsonl"]
+    wanted = ["sudoku easy", "sudoku medium", "math starter", "math gsm8k.jsonl"]
+    assert [c["tasks"] for c in result["changes"]] == wanted
     assert [c["n"] for c in result["changes"]] == [16, 16, 16, 1]
     assert {c["moved"] for c in result["changes"]} <= {"gained", "lost", "not shown"}
     assert {p.stem for p in road["06"].glob("*.png")} == {"transfer", "steps", "what_fails"}
