@@ -1,6 +1,7 @@
 """Pictures of results. Each function draws on matplotlib axes and returns them; n and seed stand on the picture."""
 
 from pathlib import Path
+from textwrap import fill
 
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#E69F00", "#009E73", "#8c8c8c"  # Okabe and Ito: safe for colour-blind readers
 PALETTE = (BLUE, ORANGE, GREEN, GREY)
@@ -64,7 +65,7 @@ def gains(changes: dict[str, dict], title: str, axes=None):
     shown, orange where a loss is, grey where the interval holds zero."""
     from helpers.evaluation import moved
 
-    axes = _axes(axes, height=0.9 + 0.4 * max(2, len(changes)))
+    axes = _axes(axes, height=1 + 0.3 * max(2, len(changes)))
     axes.grid(False)
     axes.axvline(0, color="#444444", linewidth=0.8)
     colours = {"gained": BLUE, "lost": ORANGE, "not shown": GREY}
@@ -74,8 +75,8 @@ def gains(changes: dict[str, dict], title: str, axes=None):
         axes.plot(change["gain"], y, "o", color=colour)
         axes.text(high, y, f"  {change['before']:.2f} to {change['after']:.2f}", va="center", fontsize=9)
     axes.set_yticks(range(len(changes)), [f"{name} (n={change['n']})" for name, change in changes.items()], fontsize=9)
-    axes.invert_yaxis()
-    axes.margins(x=0.2, y=0.2)
+    axes.set_ylim(len(changes) - 0.4, -0.6)
+    axes.margins(x=0.25)
     axes.set_xlabel("gain in pass@1, with 95 % interval")
     axes.set_title(title, fontsize=10, loc="left")
     return axes
@@ -209,7 +210,7 @@ def what_fails(failed: dict):
     import matplotlib.pyplot as plt
 
     works, *runs = failed["runs"]
-    figure, grid = plt.subplots(2, len(runs), figsize=(3.1 * len(runs), 5), layout="constrained", sharex=True)
+    figure, grid = plt.subplots(2, len(runs), figsize=(3.1 * len(runs), 5.4), layout="constrained", sharex=True)
     for column, run in zip(grid.T, runs):
         for axes, key in zip(column, ("reward", run["sign"])):
             _axes(axes)
@@ -221,8 +222,8 @@ def what_fails(failed: dict):
                 top = max(top, *values)
             axes.set_ylim(0, max(top * 1.08, 0.05))
             axes.set_ylabel(_SIGNS.get(key, key), fontsize=9)
-        column[0].set_title(run["title"].replace(": ", ":\n", 1), fontsize=8, loc="left", wrap=True)
-        column[1].set_title("the sign: " + run["says"], fontsize=8, loc="left", wrap=True)
+        column[0].set_title(fill(run["title"], 36), fontsize=9, loc="left")
+        column[1].set_title(fill("the sign: " + run["says"], 36), fontsize=9, loc="left")
         column[1].set_xlabel("step")
     grid[0, 0].legend(frameon=False, fontsize=8)
     made = failed["made"]

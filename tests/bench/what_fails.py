@@ -8,6 +8,7 @@ says how it was made, what the held-out tasks say before and after GRPO, and wha
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -42,7 +43,7 @@ RUNS = {
         "rate": 30,
     },
     "lenient_reward": {
-        "title": "lenient reward: any valid grid is paid, whether or not it answers the puzzle",
+        "title": "lenient reward: rows that are missing are not compared",
         "sign": "strict",
         "says": "the reward rises while the strict verdict on the same answers falls",
         "lenient": True,
@@ -54,16 +55,15 @@ SEED = 0
 
 
 def lenient(completions, task, **_) -> list[float]:
-    """A reward with a hole: 1 for every grid that is valid in itself; it forgets to look at the puzzle."""
+    """A reward with a hole that graders in the wild have: `zip` stops at the shorter of its two lists, so rows that are
+    missing are not compared, and an answer of one right row is paid like a whole grid."""
     from envs import load
 
     sudoku, rewards = load("sudoku"), []
     for completion, one in zip(completions, task):
-        calls = sudoku.parse(completion[-1]["content"], {"task": one})
-        grid = [line.split() for line in calls[0][1]["grid"].split("\n")] if calls else []
-        columns = [list(column) for column in zip(*grid)]
-        boxes = [[grid[r + i][c + j] for i in (0, 1) for j in (0, 1)] for r in (0, 2) for c in (0, 2)] if grid else []
-        rewards.append(float(bool(grid) and all(sorted(unit) == list("1234") for unit in grid + columns + boxes)))
+        wanted = sudoku.answer({"task": one}).split("\n")
+        found = re.findall(r"^[1-4_ ]+$", completion[-1]["content"], re.M)
+        rewards.append(float(all(row == right for row, right in zip(found, wanted))))
     return rewards
 
 
