@@ -20,7 +20,7 @@ import pytest
 from envs import workplace_env as workplace
 from envs.workplace_env import WorkplaceEnv, answer, company, load_tables, make_rows, parse, score
 from envs.workplace_env.actions import ACTIONS, PARAMETERS, WRITES, end_of
-from envs.workplace_env.desk import CATEGORIES, LEVELS, TEMPLATES
+from envs.workplace_env.desk import CATEGORIES, DIFFICULTIES, TEMPLATES
 from envs.workplace_env.rows import _draw, split_of
 from envs.workplace_env.tables import FIELDS
 from helpers.contract import check_env
@@ -750,7 +750,7 @@ def test_knobs():
     for row in make_rows(30, domain=("email", "calendar"), difficulty=None):
         assert {name.partition("_")[0] for name in workplace.tools_for(row)} <= {"company", "email", "calendar"}
     assert all(len(workplace.tools_for(row)) == 27 for row in make_rows(5, all_tools=True))
-    assert set(LEVELS) == {one.level for one in TEMPLATES}
+    assert set(DIFFICULTIES) == {one.level for one in TEMPLATES}
 
 
 @pytest.mark.parametrize(
