@@ -19,10 +19,13 @@ from helpers.trajectory import text_of
 
 # One dial: what fits the machine. A notebook's parameter left None takes the value from here.
 # load_in_4bit False is LoRA on 16-bit weights; batch_size is the most completions in one pass through the model;
-# gpu_memory_utilization is the share of the GPU that vLLM may take, where fast_inference is on.
+# gpu_memory_utilization is the share of the GPU that vLLM may take, where fast_inference is on; max_tokens limits an
+# answer, and where tools are called over several turns, episode_tokens all of them with the tools' results, and
+# episode_length the same with the prompt.
 _GPU = {
     "model": "Qwen/Qwen2.5-1.5B-Instruct", "dtype": "bfloat16", "load_in_4bit": False, "lora_rank": 16,
     "fast_inference": True, "gpu_memory_utilization": 0.5, "max_seq_length": 2048, "max_tokens": 512,
+    "episode_length": 12288, "episode_tokens": 4096,
     "gradient_checkpointing": "unsloth", "optim": "adamw_8bit",
     "sft_steps": 30, "sft_batch_size": 16, "sft_learning_rate": 2e-4, "dpo_learning_rate": 5e-6,
     "grpo_steps": 200, "prompts_per_step": 8, "group_size": 8, "batch_size": 32, "grpo_learning_rate": 1e-5,
@@ -31,6 +34,7 @@ _GPU = {
 PROFILES = {
     "cpu": _GPU | {
         "model": "tiny", "dtype": "float32", "max_seq_length": 512, "max_tokens": 48,
+        "episode_length": 512, "episode_tokens": 256,
         "fast_inference": False, "gradient_checkpointing": False, "optim": "adamw_torch",
         "sft_steps": 12, "sft_batch_size": 64, "sft_learning_rate": 1e-3, "dpo_learning_rate": 5e-4,
         "grpo_steps": 200, "batch_size": 64, "grpo_learning_rate": 1e-3,
@@ -247,11 +251,12 @@ def demonstrations(module, rows: list[dict]) -> list[dict]:
         if isinstance(gold, str):
             shown.append({"prompt": row["prompt"], "completion": [{"role": "assistant", "content": gold}]})
         else:
-            shown.append({"prompt": row["prompt"], "completion": gold, "tools": json.dumps(_schemas(module, row))})
+            shown.append({"prompt": row["prompt"], "completion": gold, "tools": json.dumps(schemas(module, row))})
     return shown
 
 
-def _schemas(module, row: dict) -> list[dict]:
+def schemas(module, row: dict) -> list[dict]:
+    """The JSON schemas of a row's tools, as a chat template takes them."""
     from transformers.utils import get_json_schema
 
     return [get_json_schema(getattr(module.ENV(), name)) for name in tools_of(module, row)]

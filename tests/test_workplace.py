@@ -591,6 +591,16 @@ def test_live_and_replayed_rewards_are_equal_on_ten_thousand_random_sequences():
     assert min(rewards.values()) > 1000
 
 
+@pytest.mark.parametrize("split", workplace.SPLITS)
+def test_starter_requests_hold_every_value(split):
+    for row in make_rows(60, split=split, domain=("email", "calendar"), difficulty="starter"):
+        request = row["prompt"][-1]["content"]
+        for call in json.loads(row["task"])["ground_truth"]:
+            values = json.loads(call["arguments"])
+            assert all(value in request or name == "field" for name, value in values.items()), (request, values)
+        assert len(workplace.answer(row)) <= 4  # no look-up: the writes, their results, the last words
+
+
 @pytest.mark.parametrize(
     "knobs",
     [{}, {"difficulty": "medium"}, {"difficulty": "hard"}, {"difficulty": None, "match": "trajectory"},
