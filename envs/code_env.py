@@ -40,6 +40,7 @@ import warnings
 import zlib
 from collections import Counter
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from hashlib import sha256
 from typing import NamedTuple
@@ -622,8 +623,16 @@ def _replayed_run(env: CodeEnv, code: str) -> None:
 
 
 def reward(completions: list, task: list[str], **_) -> list[float | None]:
-    """Reward function for TRL: one float or None for each completion and its `task` column."""
-    return [score(completion, {"task": one}).reward for completion, one in zip(completions, task)]
+    """Reward function for TRL: one float or None for each completion and its `task` column.
+
+    Different completions are judged side by side, the same one to the same task once.
+    """
+    keys = [repr((completion, one)) for completion, one in zip(completions, task)]
+    different = dict(zip(keys, zip(completions, task)))
+    with ThreadPoolExecutor(max(1, min(len(different), os.cpu_count() or 1))) as pool:
+        verdicts = pool.map(lambda pair: score(pair[0], {"task": pair[1]}), different.values())
+        rewards = {key: verdict.reward for key, verdict in zip(different, verdicts)}
+    return [rewards[key] for key in keys]
 
 
 def _calls_and_text(completion) -> tuple[list[tuple[str, dict]], str]:

@@ -489,6 +489,25 @@ def test_reward_takes_columns_of_a_trainer():
     assert got == [1.0, 0.0]
 
 
+def test_a_group_is_judged_side_by_side_in_order_and_the_same_answer_once():
+    answers = [GOOD, BAD, "no code", None, GOOD, [{"role": "assistant", "content": GOOD}], b"odd", *[BAD, GOOD] * 20]
+    alone = [score(answer, ADD).reward for answer in answers]
+    seen = []
+
+    class Counting:
+        def run_function(self, source, *args, **named):
+            seen.append(source)
+            return plain.run_function(source, *args, **named)
+
+    plain = code_env._box()
+    code_env.use_sandbox(Counting())
+    try:
+        assert reward(answers, [ADD["task"]] * len(answers)) == alone
+    finally:
+        code_env.use_sandbox(plain)
+    assert len(seen) <= 3 and reward([], []) == []  # GOOD as text and as a message may be asked at the same time
+
+
 # --- the sandbox -----------------------------------------------------------------------------------------
 
 
