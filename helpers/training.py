@@ -14,7 +14,7 @@ from statistics import pstdev
 from types import SimpleNamespace
 
 from helpers.policies import ROOT, model_path
-from helpers.rollouts import Progress, tools_of
+from helpers.rollouts import Progress, needs_tools, tools_of
 from helpers.trajectory import text_of
 
 # One dial: what fits the machine. A notebook's parameter left None takes the value from here.
@@ -33,7 +33,7 @@ _GPU = {
 }  # fmt: skip
 PROFILES = {
     "cpu": _GPU | {
-        "model": "tiny", "dtype": "float32", "max_seq_length": 512, "max_tokens": 48,
+        "model": "tiny", "dtype": "float32", "max_seq_length": 512, "max_tokens": 64,
         "episode_length": 512, "episode_tokens": 256,
         "fast_inference": False, "gradient_checkpointing": False, "optim": "adamw_torch",
         "sft_steps": 12, "sft_batch_size": 64, "sft_learning_rate": 1e-3, "dpo_learning_rate": 5e-4,
@@ -240,6 +240,14 @@ def quiet_args(cfg: SimpleNamespace, out: Path, save_steps: int | None = None) -
         "fp16": cfg.dtype == "float16",
         "use_cpu": cfg.hardware == "cpu",
     }
+
+
+def sampling(module, cfg: SimpleNamespace, seed: int) -> dict:
+    """Arguments of `rollout` that an environment is measured with: its tools where it is answered by tool calls, and as
+    many samples and tokens as `cfg`, from `settings`, says."""
+    tools = needs_tools(module)
+    limit = cfg.episode_tokens if tools else cfg.max_tokens
+    return {"seed": seed, "samples": cfg.eval_samples, "max_tokens": limit, "tools": tools}
 
 
 def demonstrations(module, rows: list[dict]) -> list[dict]:

@@ -184,3 +184,13 @@ def test_both_ends_of_a_history_are_means_of_a_tenth():
         {"part": "first tenth", "reward": 1.5}, {"part": "last tenth", "reward": 37.5},
     ]  # fmt: skip
     assert [end["reward"] for end in training.ends(rows[:3], ["reward"])] == [0.0, 2.0]
+
+
+def test_an_environment_is_measured_with_its_tools_where_it_is_answered_by_them():
+    from envs import NAMES, load
+
+    cfg = training.settings("cpu", eval_samples=3)
+    for name in NAMES:
+        sampling = training.sampling(load(name), cfg, seed=5)
+        limit = cfg.episode_tokens if name == "workplace" else cfg.max_tokens
+        assert sampling == {"seed": 5, "samples": 3, "max_tokens": limit, "tools": name == "workplace"}
