@@ -88,6 +88,15 @@ def test_compare_calls_chance_a_gain_no_more_often_than_it_says():
     assert sum(not change["ci95"][0] <= 0 <= change["ci95"][1] for change in found) <= 6
 
 
+@pytest.mark.parametrize(
+    "interval, says",
+    [((0.01, 0.2), "gained"), ((-0.2, -0.01), "lost"), ((-0.1, 0.1), "not shown"), ((0.0, 0.1), "not shown"),
+     ((-0.1, 0.0), "not shown"), ((0.0, 0.0), "not shown")],
+)  # fmt: skip
+def test_a_change_is_shown_only_where_its_interval_leaves_zero_out(interval, says):
+    assert evaluation.moved({"gain": sum(interval) / 2, "ci95": interval}) == says
+
+
 def test_compare_refuses_different_tasks():
     with pytest.raises(ValueError, match="same tasks"):
         evaluation.compare(episodes({"a": [1.0]}), episodes({"b": [1.0]}))

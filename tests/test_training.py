@@ -194,3 +194,49 @@ def test_an_environment_is_measured_with_its_tools_where_it_is_answered_by_them(
         sampling = training.sampling(load(name), cfg, seed=5)
         limit = cfg.episode_tokens if name == "workplace" else cfg.max_tokens
         assert sampling == {"seed": 5, "samples": 3, "max_tokens": limit, "tools": name == "workplace"}
+
+
+# --- runs that fail ---
+
+
+def test_the_runs_that_fail_are_real_runs_of_one_length_each_with_its_sign():
+    failed = training.failed_runs()
+    works, *runs = failed["runs"]
+    assert works["name"] == "works" and len(runs) >= 3 and failed["made"]["steps"] >= 40
+    for run in failed["runs"]:
+        assert [row["step"] for row in run["history"]] == list(range(1, len(run["history"]) + 1))
+        assert len(run["history"]) == failed["made"]["steps"] or run["ended"] != "as planned"
+        assert all({"reward", "strict", run["sign"]} <= set(row) for row in run["history"])
+    gain = {run["name"]: run["changes"]["sudoku"]["gain"] for run in failed["runs"]}
+    assert gain["works"] == max(gain.values()) and works["changes"]["sudoku"]["ci95"][0] > 0
+
+
+def test_the_lenient_reward_is_gamed():
+    """The sign that the notebooks name: what is paid rises, and the strict verdict on the same answers does not."""
+    (run,) = [run for run in training.failed_runs()["runs"] if run["name"] == "lenient_reward"]
+    paid, strict = ([end[key] for end in training.ends(run["history"], [key])] for key in ("reward", "strict"))
+    assert paid[1] > paid[0] + 0.2 and strict[1] < strict[0] and run["changes"]["sudoku"]["ci95"][1] < 0
+
+
+def test_runs_that_fail_are_drawn_beside_the_one_that_works():
+    from helpers import plots
+
+    failed = training.failed_runs()
+    panels = list(plots.what_fails(failed))
+    plots.close(panels[0])
+    assert len(panels) == 2 * (len(failed["runs"]) - 1) and all(len(axes.lines) == 2 for axes in panels)
+    signs = [axes.get_title(loc="left").replace("\n", " ") for axes in panels[len(panels) // 2 :]]
+    assert signs == [f"the sign: {run['says']}" for run in failed["runs"][1:]]
+
+
+def test_gains_are_drawn_with_what_they_show():
+    from helpers import plots
+
+    def change(low, high):
+        return {"gain": (low + high) / 2, "ci95": (low, high), "n": 9, "before": 0.5, "after": 0.6}
+
+    axes = plots.gains({"up": change(0.1, 0.2), "down": change(-0.2, -0.1), "none": change(-0.1, 0.1)}, "a title")
+    plots.close(axes)
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["up (n=9)", "down (n=9)", "none (n=9)"]
+    colours = [line.get_color() for line in axes.lines[1::2]]
+    assert colours == [plots.BLUE, plots.ORANGE, plots.GREY]
