@@ -34,7 +34,7 @@ _GPU = {
 PROFILES = {
     "cpu": _GPU | {
         "model": "tiny", "dtype": "float32", "max_seq_length": 512, "max_tokens": 48,
-        "episode_length": 512, "episode_tokens": 256,
+        "episode_length": 1024, "episode_tokens": 256,
         "fast_inference": False, "gradient_checkpointing": False, "optim": "adamw_torch",
         "sft_steps": 12, "sft_batch_size": 64, "sft_learning_rate": 1e-3, "dpo_learning_rate": 5e-4,
         "grpo_steps": 200, "batch_size": 64, "grpo_learning_rate": 1e-3,
