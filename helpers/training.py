@@ -17,6 +17,8 @@ from helpers.policies import ROOT, model_path
 from helpers.rollouts import Progress, tools_of
 from helpers.trajectory import text_of
 
+os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")  # or it warns at every trainer that has an environment
+
 # One dial: what fits the machine. A notebook's parameter left None takes the value from here.
 # load_in_4bit False is LoRA on 16-bit weights; batch_size is the most completions in one pass through the model;
 # gpu_memory_utilization is the share of the GPU that vLLM may take, where fast_inference is on; max_tokens limits an
