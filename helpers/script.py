@@ -40,6 +40,8 @@ import sys
 os.environ.setdefault("RLVR_WORKBOOK_HOME", {root!r})
 sys.path.insert(0, os.environ["RLVR_WORKBOOK_HOME"])
 from helpers import script
+
+display = script.show
 '''
 
 
@@ -80,7 +82,7 @@ def _shown(code: str) -> str:
         return code
     lines = code.rstrip().split("\n")
     first = last[0].lineno - 1
-    return "\n".join([*lines[:first], "script.show(" + lines[first], *lines[first + 1 :]]) + ")"
+    return "\n".join([*lines[:first], "display(" + lines[first], *lines[first + 1 :]]) + ")"
 
 
 # --- inside it -------------------------------------------------------------------------------------------
@@ -121,8 +123,10 @@ def _aside(first: Path) -> Path:
 
 
 def show(value) -> None:
-    """Print a value that a notebook would show."""
-    if value is not None:
+    """Print a value that a notebook would show; pages of HTML are left out."""
+    from IPython.display import HTML
+
+    if value is not None and not isinstance(value, HTML):
         print(value)
 
 
