@@ -17,9 +17,11 @@ def shares(environments: str, weights: str | None = None) -> dict[str, Fraction]
         Parts by name; they add up to 1.
 
     Raises:
-        ValueError: a name twice, another number of weights than of names, or a weight that is no number above 0.
+        ValueError: one name only, a name twice, another number of weights than of names, or a weight that is no number above 0.
     """
     names = [name.strip() for name in environments.split(",")]
+    if len(names) < 2:
+        raise ValueError(f"environments={environments!r} names one environment: give several, such as 'one,other'")
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise ValueError(f"environment {twice!r} is named twice in {environments!r}: give it more weight instead")
     given = weights.split(",") if weights is not None else ["1"] * len(names)

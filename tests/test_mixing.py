@@ -42,6 +42,7 @@ def test_shares_are_equal_or_as_weighted():
         ("a,b", "1,nan", "must be numbers"),
         ("a,b", "1,inf", "must be numbers"),
         ("a,b,a", None, "'a' is named twice"),
+        ("a", None, "names one environment"),
     ],
 )
 def test_wrong_weights_are_refused(environments, weights, says):
