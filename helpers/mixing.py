@@ -17,7 +17,8 @@ def shares(environments: str, weights: str | None = None) -> dict[str, Fraction]
         Parts by name; they add up to 1.
 
     Raises:
-        ValueError: one name only, a name twice, another number of weights than of names, or a weight that is no number above 0.
+        ValueError: one name only, a name twice, another number of weights than of names, or a weight that is no number
+            above 0.
     """
     names = [name.strip() for name in environments.split(",")]
     if len(names) < 2:

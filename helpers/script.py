@@ -27,7 +27,8 @@ On several GPUs, one process each; the prompts of a step are shared out among th
 
 With generation on a GPU of its own, where a vLLM server has the same model; training takes the others:
 
-    CUDA_VISIBLE_DEVICES=0 trl vllm-serve --model MODEL
+    CUDA_VISIBLE_DEVICES=0 VLLM_SERVER_DEV_MODE=1 vllm serve MODEL --logprobs-mode processed_logprobs \\
+        --max-logprobs -1 --weight-transfer-config '{{"backend": "nccl"}}'
     CUDA_VISIBLE_DEVICES=1,2,3 VLLM_SERVER=http://localhost:8000 \\
         accelerate launch --multi_gpu --num_processes 3 {file} model=MODEL prompts_per_step=9
 

@@ -183,8 +183,8 @@ def first_process() -> bool:
 
 
 def _server_args(hardware: str) -> dict:
-    """Arguments of GRPOConfig where the environment variable VLLM_SERVER names a server that generates, as `trl
-    vllm-serve` starts it. It gets the weights after each step over NCCL, so there is none on a CPU."""
+    """Arguments of GRPOConfig where the environment variable VLLM_SERVER names a `vllm serve` that
+    generates. It gets the weights after each step over NCCL, so there is none on a CPU."""
     address = os.environ.get("VLLM_SERVER")
     if not address or hardware == "cpu":
         return {}
