@@ -259,7 +259,7 @@ def curves(runs: dict[str, list[dict]], key: str, ylabel: str, title: str, axes=
 
 def by_environment(rows: list[dict], names: list[str], title: str):
     """Reward and dead groups of each environment in one run: two axes, from the entries of `training.recorder` in a run
-    with the reward of `mixing.dispatch`. Thin lines are the steps, thick ones their running means."""
+    with the reward of `mixing.dispatch`. Running means over 15 steps, since a step holds a few groups of each."""
     import matplotlib.pyplot as plt
 
     figure, grid = plt.subplots(1, 2, figsize=(11, 3.4), layout="constrained", sharex=True)
@@ -269,10 +269,9 @@ def by_environment(rows: list[dict], names: list[str], title: str):
             points = [(row["step"], row[f"{key}/{name}"]) for row in rows if f"{key}/{name}" in row]
             if points:
                 steps, values = zip(*points)
-                axes.plot(steps, values, color=colour, linewidth=0.8, alpha=0.35)
                 axes.plot(steps, _smooth(values, 15), color=colour, linewidth=2, label=name)
         axes.set_ylim(0, 1.05)
-        axes.set_xlabel("step")
+        axes.set_xlabel("step (running means over 15)")
         axes.set_ylabel(label)
     grid[0].legend(frameon=False)
     figure.suptitle(title, fontsize=10, x=0.01, ha="left")

@@ -176,5 +176,5 @@ def test_the_picture_has_a_line_for_each_environment():
     history = [{"step": s, "reward/a": 0.1, "dead/a": 0.5, "reward/b": 0.2, "dead/b": 0.2} for s in range(1, 6)]
     left, right = plots.by_environment(history, [A, B], "title")
     assert [text.get_text() for text in left.get_legend().get_texts()] == [A, B]
-    assert len(right.lines) == 4
+    assert len(right.lines) == 2
     plots.close(left)
