@@ -17,6 +17,8 @@ from helpers.policies import ROOT, model_path
 from helpers.rollouts import Progress, tools_of
 from helpers.trajectory import text_of
 
+os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")  # or it warns at every trainer that has an environment
+
 # One dial: what fits the machine. A notebook's parameter left None takes the value from here.
 # load_in_4bit False is LoRA on 16-bit weights; batch_size is the most completions in one pass through the model;
 # gpu_memory_utilization is the share of the GPU that vLLM may take, where fast_inference is on; max_tokens limits an
@@ -34,7 +36,7 @@ _GPU = {
 PROFILES = {
     "cpu": _GPU | {
         "model": "tiny", "dtype": "float32", "max_seq_length": 512, "max_tokens": 48,
-        "episode_length": 512, "episode_tokens": 256,
+        "episode_length": 1024, "episode_tokens": 256,
         "fast_inference": False, "gradient_checkpointing": False, "optim": "adamw_torch",
         "sft_steps": 12, "sft_batch_size": 64, "sft_learning_rate": 1e-3, "dpo_learning_rate": 5e-4,
         "grpo_steps": 200, "batch_size": 64, "grpo_learning_rate": 1e-3,

@@ -23,12 +23,12 @@ OFFICE = {"domain": ("email", "calendar"), "difficulty": "starter"}
 # and knobs of its `make_rows`; the share of them with a slip, a wrong digit or two, so that the policy stays unsure
 # and its samples differ.
 MIXTURE = [
-    (0.04, 5000, 1, "sudoku", {"blanks": (1, 4)}, 0.6),
+    (0.05, 5000, 1, "sudoku", {"blanks": (1, 4)}, 0.6),
     (0.03, 1500, 1, "sudoku", {"blanks": (5, 9)}, 0.6),
     (0.03, 300, 1, "sudoku", {"blanks": (1, 2), "interactive": True}, 0.0),
-    (0.43, 2700, 3, "math", {"difficulty": "starter"}, 0.3),
-    (0.22, 1600, 1, "code", {"difficulty": "easy"}, 0.0),
-    (0.25, 8000, 1, "workplace", OFFICE, 0.5),
+    (0.29, 2700, 3, "math", {"difficulty": "starter"}, 0.3),
+    (0.20, 1600, 1, "code", {"difficulty": "easy"}, 0.0),
+    (0.40, 8000, 1, "workplace", OFFICE, 0.25),
 ]
 # Sampled pass@1 as it learns: on how many validation tasks, of which environment and knobs.
 WATCHED = [
