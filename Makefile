@@ -8,7 +8,7 @@ TORCH_INDEX ?=
 INDEX  := $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-gpu demo test lint notebooks run batch lab refresh clean
+.PHONY: help setup setup-gpu demo test lint notebooks run script batch lab refresh clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F '\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -50,6 +50,10 @@ notebooks: setup ## run every notebook headless, executed copies under runs/
 run: setup ## run one notebook headless: make run NB=05 P="environment=sudoku steps=40"
 	@test -n "$(NB)" || { echo 'which notebook? make run NB=05 P="environment=sudoku steps=40"'; exit 1; }
 	@$(PY) -m helpers.notebook run $(NB) $(P)
+
+script: setup ## make a notebook a script that accelerate launch can run on several GPUs: make script NB=05
+	@test -n "$(NB)" || { echo 'which notebook? make script NB=05'; exit 1; }
+	@$(PY) -m helpers.script $(NB)
 
 batch: setup ## run a plan of notebooks x models x environments x seeds: make batch PLAN=docs/plan.yaml
 	@test -n "$(PLAN)" || { echo 'which plan? make batch PLAN=docs/plan.yaml'; exit 1; }

@@ -340,6 +340,18 @@ def _tidy(output: dict) -> dict | None:
     return output
 
 
+def given(pairs: list[str]) -> dict:
+    """Parameters as they are written on a command line, name=value.
+
+    Raises:
+        ValueError: one is not written so.
+    """
+    odd = [pair for pair in pairs if "=" not in pair]
+    if odd:
+        raise ValueError(f"parameters are written name=value, got {odd[0]!r}")
+    return {key: _value(text) for key, _, text in (pair.partition("=") for pair in pairs)}
+
+
 def _value(text: str):
     try:
         return ast.literal_eval(text)
@@ -353,10 +365,7 @@ def main(arguments: list[str]) -> int:
     match arguments:
         case ["run", name, *pairs]:
             try:
-                odd = [pair for pair in pairs if "=" not in pair]
-                if odd:
-                    raise ValueError(f"parameters are written name=value, got {odd[0]!r}")
-                done = run(name, {key: _value(text) for key, _, text in (pair.partition("=") for pair in pairs)})
+                done = run(name, given(pairs))
                 print(f"done: {show_path(done)}")
             except (ValueError, RuntimeError) as error:
                 print(f"error: {error}", file=sys.stderr)

@@ -51,7 +51,8 @@ def test_parameters_are_commented_literals(path):
         name, value, comment = re.fullmatch(r"(\w+) = (.+?)  # (.+)", line).groups()
         ast.literal_eval(value)
         assert comment and name != "token"
-    assert {"environment", "hardware", "seed", "out_dir"} <= set(notebook.parameters_of(path))
+    known = set(notebook.parameters_of(path))
+    assert {"hardware", "seed", "out_dir"} <= known and known & {"environment", "environments"}
 
 
 def test_cells_are_few_short_and_introduced(path):
@@ -214,6 +215,7 @@ def road(tmp_path_factory):
         "05": SMALL | {"steps": 3, "prompts_per_step": 2, "model": str(folders["04"] / "model")},
         "06": {"hardware": "cpu", "eval_rows": 16, "base": "tiny", "others": "math", "benchmark": f"math:{gsm8k}",
                "warmup": str(folders["04"] / "model"), "trained": str(folders["05"] / "model")},
+        "07": SMALL | {"steps": 2, "prompts_per_step": 3, "tool_steps": 2},
     }  # fmt: skip
     gsm8k.write_text('{"question": "What is 2 + 3?", "answer": "2 + 3 = <<2+3=5>>5\\n#### 5"}\n', encoding="utf-8")
     for number, parameters in small.items():
@@ -224,7 +226,7 @@ def road(tmp_path_factory):
 @pytest.mark.parametrize("number", [p.stem[:2] for p in PATHS])
 def test_each_notebook_runs_headless_and_leaves_its_result(road, number):
     result = json.loads((road[number] / "result.json").read_text())
-    assert result["environment"] == "sudoku" and result["versions"]["trl"]
+    assert "sudoku" in (result.get("environment"), *result.get("environments", [])) and result["versions"]["trl"]
     pictures = list(road[number].glob("*.png"))
     assert pictures and all(picture.stat().st_size > 5000 for picture in pictures)
 
@@ -234,6 +236,21 @@ def test_training_leaves_a_history_an_adapter_and_a_model(road):
     assert [row["step"] for row in history] == [1, 2, 3] and {"reward", "entropy", "group_spread"} <= set(history[0])
     assert (road["05"] / "adapter" / "adapter_config.json").is_file()
     assert (road["05"] / "model" / "model.safetensors").is_file()
+
+
+def test_one_run_trains_on_several_environments_and_mixes_tools_with_text(road):
+    result = json.loads((road["07"] / "result.json").read_text())
+    assert [row["rows"] for row in result["balance"]] == [2, 2, 2]
+    assert set(result["changes"]) == {"sudoku", "math", "code"}
+    history = [json.loads(line) for line in (road["07"] / "history.jsonl").read_text().splitlines()]
+    for step in history:  # every step holds every environment, and the mean over all of them is theirs
+        each = [step[f"reward/{name}"] for name in ("sudoku", "math", "code")]
+        assert step["reward"] == pytest.approx(sum(each) / 3, abs=1e-6)
+    tools = [json.loads(line) for line in (road["07"] / "history_tools.jsonl").read_text().splitlines()]
+    assert len(tools) == 2
+    for step in tools:  # one paid by its environment object, the other by the reward function
+        assert 0 <= step["rewards/SudokuEnv/mean"] <= 1 and 0 <= step["reward/math"] <= 1
+        assert "reward/sudoku" not in step and step["tools/call_frequency"] > 0
 
 
 def test_training_leaves_completions_with_what_was_read_out_of_them(road):
