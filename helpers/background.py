@@ -39,6 +39,16 @@ class Server:
         """Stop it and wait until it has ended; a second time does nothing."""
         self._end()
 
+    def usage(self) -> dict[str, float]:
+        """What it has used: `cpu_s` of processor time and `requests` since its start, and `memory_mb` now."""
+        import psutil
+
+        process = psutil.Process(self.pid)
+        metrics = _get(self.url, "/metrics")[1].decode()
+        times, counts = process.cpu_times(), re.findall(r"^env_requests_total{.*} (\S+)$", metrics, re.M)
+        memory = process.memory_info().rss / 2**20
+        return {"cpu_s": times.user + times.system, "requests": sum(map(float, counts)), "memory_mb": memory}
+
 
 def start(environment: str, log: Path | str, timeout_s: float = 60.0) -> Server:
     """Start `python -m helpers.server` for an environment and wait until it answers: on a free port, reached from this
@@ -81,12 +91,18 @@ def start(environment: str, log: Path | str, timeout_s: float = 60.0) -> Server:
 
 def _answers(url: str) -> bool:
     """Whether it says that it is well."""
-    connection = HTTPConnection(urlsplit(url).netloc, timeout=2)
     try:
-        connection.request("GET", "/health")
-        return connection.getresponse().status == 200
+        return _get(url, "/health")[0] == 200
     except (OSError, HTTPException):
         return False
+
+
+def _get(url: str, path: str) -> tuple[int, bytes]:
+    connection = HTTPConnection(urlsplit(url).netloc, timeout=10)
+    try:
+        connection.request("GET", path)
+        reply = connection.getresponse()
+        return reply.status, reply.read()
     finally:
         connection.close()
 

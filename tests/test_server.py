@@ -871,6 +871,15 @@ def test_remote_rewards_are_local_rewards_in_rollouts(office):
     assert {episode["reward"] for episode in there} == {1.0}
 
 
+def test_verdicts_of_a_server_do_not_wait_for_each_other(servers):
+    local = load("sudoku")
+    rows, remote, both = local.make_rows(2), RemoteEnv(servers("sudoku")), threading.Barrier(2)
+    graded = remote.score
+    remote.score = lambda *given: (both.wait(30), graded(*given))[1]  # alone, it would fail and so be unjudged
+    episodes = rollout(remote, rows, OraclePolicy(local, rows), name="oracle", quiet=True)
+    assert [episode["reward"] for episode in episodes] == [1.0, 1.0]
+
+
 def test_rollouts_leave_no_sessions_behind(servers):
     url, local = servers("sudoku"), load("sudoku")
     remote = RemoteEnv(url)
@@ -1071,6 +1080,9 @@ def test_servers_beside_notebooks_have_ports_of_their_own_and_stop(tmp_path, mon
     one, two = (background.start("sudoku", tmp_path / "deep" / f"{n}.log") for n in (1, 2))
     assert one.url != two.url and RemoteEnv(one.url).ENV().reset() and RemoteEnv(two.url).ENV().reset()
     assert one.url in (tmp_path / "deep" / "1.log").read_text() and "running" in repr(one)
+    before, after = one.usage(), one.usage()
+    assert before["requests"] >= 3 and after["requests"] == before["requests"] + 1  # each looks at /metrics
+    assert 10 < after["memory_mb"] < 1000 and 0 < before["cpu_s"] <= after["cpu_s"]
     one.stop()
     one.stop()
     assert gone(one.pid, 0) and "stopped" in repr(one)
