@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 BOX = {4: (2, 2), 6: (2, 3), 9: (3, 3), 16: (4, 4)}  # size: rows and columns of a box
 SPLITS = ("train", "validation", "test")
+DIFFICULTIES = ("easy", "medium", "hard")
 # Blanks, and whether singles suffice (True), do not (False) or either (None).
 # A single is a cell with one candidate left, or a digit with one place left in its row, column or box.
 LEVELS = {
@@ -303,8 +304,8 @@ def make_rows(
         raise ValueError(f"size must be 4, 6, 9 or 16, got {size!r}")
     if split not in SPLITS:
         raise ValueError(f"split must be one of {', '.join(SPLITS)}, got {split!r}")
-    if difficulty not in list(LEVELS[size]):
-        raise ValueError(f"difficulty must be one of {', '.join(LEVELS[size])}, got {difficulty!r}")
+    if difficulty not in DIFFICULTIES:
+        raise ValueError(f"difficulty must be one of {', '.join(DIFFICULTIES)}, got {difficulty!r}")
     if singles not in (None, True, False):
         raise ValueError(f"singles must be True, False or None, got {singles!r}")
     fewest, most, level_singles = LEVELS[size][difficulty]

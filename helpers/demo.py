@@ -22,7 +22,7 @@ STEPS = [
     ("02", "reward profile", 40),
     ("04", "SFT warm-up", 30),
     ("05", "GRPO", 300),
-    ("06", "validation", 40),
+    ("06", "validation", 90),
 ]
 
 
@@ -181,7 +181,7 @@ the second, the policy became surer of what it already knew; where the second ri
 {table(greedy)}
 <p>What was learned, as the share of all sampled answers that failed in each way:</p>
 {table(learned)}
-{picture("06", "levels", "Levels that were never trained on.")}
+{picture("06", "transfer", "What transferred to tasks that were never trained on, and what was forgotten.")}
 <p class="small">Python {html.escape(born["python"])}, {html.escape(versions)}, commit {html.escape(born["commit"])},
 {html.escape(born["written"])}. The executed notebooks lie beside this page.</p>"""
     return page(f"RLVR Workbook: {summary['environment']}", body)

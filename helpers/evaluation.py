@@ -193,6 +193,12 @@ def compare(before: list[dict], after: list[dict], seed: int = 0) -> dict:
     }
 
 
+def moved(change: dict) -> str:
+    """What a comparison shows: "gained" or "lost" where its interval leaves zero out, else "not shown"."""
+    low, high = change["ci95"]
+    return "gained" if low > 0 else "lost" if high < 0 else "not shown"
+
+
 def _mean(values: list[float]) -> float:
     return sum(values) / len(values)
 

@@ -93,6 +93,42 @@ def save_cell(path: Path | str, part: int) -> None:
     path.write_text(whole, encoding="utf-8")
 
 
+def level(env, difficulty: str | None, hardware: str) -> str:
+    """The difficulty to start an environment with.
+
+    Args:
+        env: The environment, with its `DIFFICULTIES` from easiest to hardest.
+        difficulty: One of them, or None to take the lowest on a machine without a GPU and "easy" on one with.
+        hardware: The profile, "cpu" or a GPU's, as `training.settings` found it.
+
+    Raises:
+        ValueError: the environment has no such difficulty; the message names those it has.
+    """
+    if difficulty is None:
+        return env.DIFFICULTIES[0] if hardware == "cpu" else "easy"
+    if difficulty not in env.DIFFICULTIES:
+        raise ValueError(f"difficulty must be None or one of {', '.join(env.DIFFICULTIES)}, got {difficulty!r}")
+    return difficulty
+
+
+def choice(name: str, value: str, accepted: tuple[str, ...]) -> str:
+    """A parameter that takes one of a few names.
+
+    Raises:
+        ValueError: `value` is none of those `accepted`, which the message names.
+    """
+    if value not in accepted:
+        raise ValueError(f"{name} must be one of {', '.join(accepted)}, got {value!r}")
+    return value
+
+
+def levels(env, difficulties: str | None, hardware: str) -> list[str]:
+    """Several difficulties written with commas between, each checked; None is the starting level and all above it."""
+    if difficulties is None:
+        return list(env.DIFFICULTIES[env.DIFFICULTIES.index(level(env, None, hardware)) :])
+    return [level(env, name.strip(), hardware) for name in difficulties.split(",")]
+
+
 def table(rows: list[dict], columns: dict[str, str]):
     """A table to show: one row a dict, numbers with three digits, or more where they are tiny.
 
@@ -113,18 +149,38 @@ def table(rows: list[dict], columns: dict[str, str]):
 
 def show_rollouts(rollouts: list[dict], n: int = 3):
     """The first `n` episodes as a table to read: policy, prompt, answer, verdict. What a model wrote is escaped."""
+    names = ("policy", "prompt", "answer", "reward", "reason")
+    rows = []
+    for episode in rollouts[:n]:
+        said = "\n".join(_line(message) for message in episode["messages"])
+        rows.append((episode["policy"], episode["prompt"][-1]["content"], said, episode["reward"], episode["reason"]))
+    return _reading(names, rows)
+
+
+def show_samples(samples: list[dict]):
+    """Completions that `training.recorder` kept, as a table to read: step, prompt, completion, what the verifier read
+    out of it, verdict. What a model wrote is escaped."""
+    names = ("step", "prompt", "completion", "extracted answer", "reward", "reason")
+    rows = []
+    for s in samples:
+        read = s["extracted"] or "none found"
+        rows.append((s["step"], s["prompt"][-1]["content"], s["completion"], read, s["reward"], s["reason"]))
+    return _reading(names, rows)
+
+
+def _reading(names: tuple[str, ...], rows: list[tuple]):
+    """A table of texts; those of short lines keep their shape."""
     from IPython.display import HTML
 
     style = "text-align:left;vertical-align:top;font-family:monospace;white-space:"
-    names = ("policy", "prompt", "answer", "reward", "reason")
-    body = ""
-    for episode in rollouts[:n]:
-        said = "\n".join(_line(message) for message in episode["messages"])
-        cells = (episode["policy"], episode["prompt"][-1]["content"], said, episode["reward"], episode["reason"])
-        wrap = "pre" if max(map(len, said.split("\n"))) < 80 else "pre-wrap"
-        wraps = ("normal", "pre-wrap", wrap, "normal", "pre-wrap")
-        body += "<tr>" + "".join(f"<td style='{style}{w}'>{html.escape(str(c))}</td>" for c, w in zip(cells, wraps))
+
+    def cell(value) -> str:
+        lines = str(value).split("\n")
+        wrap = "pre" if len(lines) > 1 and max(map(len, lines)) < 60 else "pre-wrap"
+        return f"<td style='{style}{wrap}'>{html.escape(str(value))}</td>"
+
     head = "".join(f"<th style='text-align:left'>{name}</th>" for name in names)
+    body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in rows)
     return HTML(f"<table><tr>{head}</tr>{body}</table>")
 
 

@@ -59,6 +59,28 @@ def bars(shares: dict[str, tuple[float, tuple[float, float]]], ylabel: str, titl
     return axes
 
 
+def gains(changes: dict[str, dict], title: str, axes=None):
+    """Gains with their intervals, one line for each set of tasks: {name: `evaluation.compare`}. Blue where one is
+    shown, orange where a loss is, grey where the interval holds zero."""
+    from helpers.evaluation import moved
+
+    axes = _axes(axes, height=0.9 + 0.4 * max(2, len(changes)))
+    axes.grid(False)
+    axes.axvline(0, color="#444444", linewidth=0.8)
+    colours = {"gained": BLUE, "lost": ORANGE, "not shown": GREY}
+    for y, change in enumerate(changes.values()):
+        colour, (low, high) = colours[moved(change)], change["ci95"]
+        axes.plot([low, high], [y, y], color=colour, linewidth=2)
+        axes.plot(change["gain"], y, "o", color=colour)
+        axes.text(high, y, f"  {change['before']:.2f} to {change['after']:.2f}", va="center", fontsize=9)
+    axes.set_yticks(range(len(changes)), [f"{name} (n={change['n']})" for name, change in changes.items()], fontsize=9)
+    axes.invert_yaxis()
+    axes.margins(x=0.2, y=0.2)
+    axes.set_xlabel("gain in pass@1, with 95 % interval")
+    axes.set_title(title, fontsize=10, loc="left")
+    return axes
+
+
 def failure_bars(kinds: list[dict], title: str, axes=None):
     """Horizontal bars of `evaluation.failures`, each with the capability that is missing."""
     axes = _axes(axes, height=0.9 + 0.45 * max(1, len(kinds)))
@@ -114,21 +136,22 @@ def solved_in_group(by_policy: dict[str, list[list[float]]], title: str, axes=No
 
 
 def training(rows: list[dict], title: str):
-    """Reward, its spread, length, dead groups, cut-off and unjudged answers of a GRPO run, from the entries of
-    `training.recorder`; rewards on held-out tasks are dots.
+    """Reward, its spread, length, dead groups, KL or entropy, and lost answers of a GRPO run, from the entries of
+    `training.recorder`. The band is one standard deviation of a step's rewards; rewards on held-out tasks are dots.
 
     Returns:
         The six axes, reward first."""
     import matplotlib.pyplot as plt
 
     figure, grid = plt.subplots(2, 3, figsize=(11, 5), layout="constrained", sharex=True)
+    drift = {"kl": BLUE} if any("kl" in row for row in rows) else {"entropy": BLUE}
     panels = [
         ("mean reward", {"reward": BLUE}),
         ("spread of the reward", {"reward_std": GREY, "group_spread": ORANGE}),
         ("tokens in an answer", {"completions/mean_length": GREEN}),
         ("dead groups (share)", {"frac_reward_zero_std": GREY}),
-        ("cut off at the limit (share)", {"completions/clipped_ratio": ORANGE}),
-        ("unjudged (share)", {"unjudged": BLUE}),
+        ("KL to the start" if "kl" in drift else "entropy (nats a token)", drift),
+        ("lost answers (share)", {"completions/clipped_ratio": ORANGE, "unjudged": BLUE}),
     ]
     for axes, (label, keys) in zip(grid.flat, panels):
         _axes(axes)
@@ -138,24 +161,83 @@ def training(rows: list[dict], title: str):
             if points:
                 steps, values = zip(*points)
                 axes.plot(steps, values, color=colour, linewidth=0.8, alpha=0.45)
-                axes.plot(steps, _smooth(values), color=colour, linewidth=2, label=_SPREADS.get(key))
+                axes.plot(steps, _smooth(values), color=colour, linewidth=2, label=_LABELS.get(key))
                 top = max(top, *values)
         axes.set_ylim(0, top * 1.08 or 1)
         axes.set_ylabel(label)
+    _band(grid.flat[0], rows)
     held_out = [(row["step"], row["held_out"]) for row in rows if "held_out" in row]
     if held_out:
         grid.flat[0].plot(*zip(*held_out), "o", color=ORANGE, label="held out")
-        grid.flat[0].set_ylim(0, max(grid.flat[0].get_ylim()[1], max(v for _, v in held_out) * 1.08))
         grid.flat[0].legend(frameon=False, fontsize=8)
-    if grid.flat[1].lines:
-        grid.flat[1].legend(frameon=False, fontsize=8)
+    for axes in (grid.flat[1], grid.flat[5]):
+        if axes.lines:
+            axes.legend(frameon=False, fontsize=8)
     for axes in grid[1]:
         axes.set_xlabel("step")
     figure.suptitle(title, fontsize=10, x=0.01, ha="left")
     return grid.flat
 
 
-_SPREADS = {"reward_std": "over all answers", "group_spread": "inside a group"}
+_LABELS = {
+    "reward_std": "over all answers",
+    "group_spread": "inside a group",
+    "completions/clipped_ratio": "cut off at the limit",
+    "unjudged": "unjudged",
+}
+
+
+def _band(axes, rows: list[dict]) -> None:
+    """The reward of a step, one standard deviation up and down; the axis then spans the band and what is held out."""
+    points = [(row["step"], row["reward"], row["reward_std"]) for row in rows if {"reward", "reward_std"} <= set(row)]
+    if not points:
+        return
+    steps, means, spreads = zip(*points)
+    means, spreads = _smooth(means), _smooth(spreads)
+    low, high = [m - s for m, s in zip(means, spreads)], [m + s for m, s in zip(means, spreads)]
+    axes.fill_between(steps, low, high, color=BLUE, alpha=0.12, linewidth=0)
+    top = max(*high, *(row.get("held_out", 0.0) for row in rows), *(row["reward"] for row in rows if "reward" in row))
+    axes.set_ylim(min(0.0, *low), top * 1.08 or 1)
+
+
+def what_fails(failed: dict):
+    """Runs that failed beside the one that works (grey): above the reward in training, below the quantity in which the
+    failure shows. From `training.failed_runs`.
+
+    Returns:
+        The axes, those of the rewards first."""
+    import matplotlib.pyplot as plt
+
+    works, *runs = failed["runs"]
+    figure, grid = plt.subplots(2, len(runs), figsize=(3.1 * len(runs), 5), layout="constrained", sharex=True)
+    for column, run in zip(grid.T, runs):
+        for axes, key in zip(column, ("reward", run["sign"])):
+            _axes(axes)
+            top = 0.0
+            for one, colour in ((works, GREY), (run, ORANGE)):
+                steps = [row["step"] for row in one["history"]]
+                values = _smooth([row[key] for row in one["history"]])
+                axes.plot(steps, values, color=colour, linewidth=2, label="works" if one is works else "fails")
+                top = max(top, *values)
+            axes.set_ylim(0, max(top * 1.08, 0.05))
+            axes.set_ylabel(_SIGNS.get(key, key), fontsize=9)
+        column[0].set_title(run["title"].replace(": ", ":\n", 1), fontsize=8, loc="left", wrap=True)
+        column[1].set_title("the sign: " + run["says"], fontsize=8, loc="left", wrap=True)
+        column[1].set_xlabel("step")
+    grid[0, 0].legend(frameon=False, fontsize=8)
+    made = failed["made"]
+    figure.suptitle(f"GRPO on {made['environment']}, {made['steps']} steps, seed {made['seed']}", fontsize=10, x=0.01,
+                    ha="left")  # fmt: skip
+    return grid.flat
+
+
+_SIGNS = {
+    "reward": "reward in training",
+    "strict": "strict verdict",
+    "entropy": "entropy (nats a token)",
+    "frac_reward_zero_std": "dead groups (share)",
+    "completions/mean_length": "tokens in an answer",
+}
 
 
 def curves(runs: dict[str, list[dict]], key: str, ylabel: str, title: str, axes=None):

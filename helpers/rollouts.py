@@ -30,7 +30,7 @@ from helpers.agents import Loop, Model, Session, within
 from helpers.monitor import Monitor, Progress
 from helpers.store import KEY, Store, beside, failures, failures_path, key_of, merge, read, write
 
-__all__ = ["Progress", "failures", "merge", "read", "reverify", "rollout", "tools_of", "version_of"]
+__all__ = ["Progress", "failures", "merge", "needs_tools", "read", "reverify", "rollout", "tools_of", "version_of"]
 
 GRADING_S = 60.0  # longest that a verdict may take where a tool hung
 IN_A_ROW = 10  # failures without a success between them after which a run stops
@@ -43,6 +43,11 @@ def tools_of(module, row: dict | None = None) -> list[str]:
     if row is not None and hasattr(module, "tools_for"):
         return sorted(module.tools_for(row))
     return [n for n in dir(module.ENV) if not n.startswith("_") and n not in ("reset", "get_reward")]
+
+
+def needs_tools(module) -> bool:
+    """Whether an environment is answered by tool calls, as its own gold answers are, and not by one text."""
+    return not isinstance(module.answer(module.make_rows(1)[0]), str)
 
 
 def version_of(module) -> str:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from functools import wraps
 from importlib.util import find_spec
 from math import isfinite
 from pathlib import Path
@@ -14,23 +15,28 @@ from types import SimpleNamespace
 
 from helpers.policies import ROOT, model_path
 from helpers.rollouts import Progress, tools_of
+from helpers.trajectory import text_of
 
 # One dial: what fits the machine. A notebook's parameter left None takes the value from here.
 # load_in_4bit False is LoRA on 16-bit weights; batch_size is the most completions in one pass through the model;
-# gpu_memory_utilization is the share of the GPU that vLLM may take, where fast_inference is on.
+# gpu_memory_utilization is the share of the GPU that vLLM may take, where fast_inference is on; max_tokens limits an
+# answer, and where tools are called over several turns, episode_tokens all of them with the tools' results, and
+# episode_length the same with the prompt.
 _GPU = {
     "model": "Qwen/Qwen2.5-1.5B-Instruct", "dtype": "bfloat16", "load_in_4bit": False, "lora_rank": 16,
     "fast_inference": True, "gpu_memory_utilization": 0.5, "max_seq_length": 2048, "max_tokens": 512,
+    "episode_length": 12288, "episode_tokens": 4096,
     "gradient_checkpointing": "unsloth", "optim": "adamw_8bit",
-    "sft_steps": 30, "sft_batch_size": 16, "sft_learning_rate": 2e-4,
+    "sft_steps": 30, "sft_batch_size": 16, "sft_learning_rate": 2e-4, "dpo_learning_rate": 5e-6,
     "grpo_steps": 200, "prompts_per_step": 8, "group_size": 8, "batch_size": 32, "grpo_learning_rate": 1e-5,
     "save_steps": 25, "eval_rows": 192, "eval_samples": 4,
 }  # fmt: skip
 PROFILES = {
     "cpu": _GPU | {
         "model": "tiny", "dtype": "float32", "max_seq_length": 512, "max_tokens": 48,
+        "episode_length": 512, "episode_tokens": 256,
         "fast_inference": False, "gradient_checkpointing": False, "optim": "adamw_torch",
-        "sft_steps": 12, "sft_batch_size": 64, "sft_learning_rate": 1e-3,
+        "sft_steps": 12, "sft_batch_size": 64, "sft_learning_rate": 1e-3, "dpo_learning_rate": 5e-4,
         "grpo_steps": 200, "batch_size": 64, "grpo_learning_rate": 1e-3,
     },
     "t4": _GPU | {
@@ -245,11 +251,12 @@ def demonstrations(module, rows: list[dict]) -> list[dict]:
         if isinstance(gold, str):
             shown.append({"prompt": row["prompt"], "completion": [{"role": "assistant", "content": gold}]})
         else:
-            shown.append({"prompt": row["prompt"], "completion": gold, "tools": json.dumps(_schemas(module, row))})
+            shown.append({"prompt": row["prompt"], "completion": gold, "tools": json.dumps(schemas(module, row))})
     return shown
 
 
-def _schemas(module, row: dict) -> list[dict]:
+def schemas(module, row: dict) -> list[dict]:
+    """The JSON schemas of a row's tools, as a chat template takes them."""
     from transformers.utils import get_json_schema
 
     return [get_json_schema(getattr(module.ENV(), name)) for name in tools_of(module, row)]
@@ -266,10 +273,13 @@ def recorder(path: Path | str, total: int, what: str = "training", draw=None):
         draw: Makes a figure of the entries so far, `draw(rows)`; shown and redrawn ten times on the way.
 
     Returns:
-        The callback; its `rows` are the log entries so far, numbers as floats, with `step`; `seconds` is how long
-        training took, since it was last resumed; `watch(reward, group_size)` wraps a reward function so that the
-        entries also hold `group_spread`, the mean standard deviation of the rewards inside a group, and `unjudged`,
-        the share of None; `hold_out(measure, every)` adds `held_out`, and ends the run when that no longer rises.
+        The callback; its `rows` are the log entries so far, numbers as floats, with `step` and `step_s`, the seconds
+        that the step took; `seconds` is how long training took, since it was last resumed. `watch(reward, group_size,
+        module)` wraps a reward function so that the entries also hold `group_spread`, the mean standard deviation of
+        the rewards inside a group, `unjudged`, the share of None, and `reward_s`, the seconds that the function took;
+        and, if it is told the environment, so that `samples` and the file NAME.samples.jsonl hold a few completions on
+        the way with what was read out of them and the verdict. `hold_out(measure, every)` adds `held_out`, and ends
+        the run when that no longer rises.
 
     Raises:
         FloatingPointError: from training, when gradients or loss, and on a CPU logits, are no longer finite numbers.
@@ -279,19 +289,33 @@ def recorder(path: Path | str, total: int, what: str = "training", draw=None):
     class Recorder(TrainerCallback):
         def __init__(self):
             self.rows, self.seconds, self.seen, self.shown, self.held_out, self.measure = [], 0.0, {}, None, {}, None
-            self.hook = None
+            self.hook, self.samples, self.step_began, self.reward_s, self.times = None, [], None, 0.0, {}
 
-        def watch(self, reward, group_size: int):
+        def watch(self, reward, group_size: int, module=None):
+            @wraps(reward)
             def watched(completions, **columns):
+                began = time.perf_counter()
                 rewards = reward(completions=completions, **columns)
+                self.reward_s += time.perf_counter() - began
                 self.seen = _spread(rewards, group_size)
+                if module and self.step_began is not None:  # before the first step, rewards are only tried out
+                    self._keep(module, completions, rewards, columns, group_size)
                 return rewards
 
             return watched
 
+        def _keep(self, module, completions, rewards, columns, group_size):
+            step = columns["trainer_state"].global_step
+            if step % max(1, total // 10):
+                return
+            samples = _samples(module, completions, rewards, columns, group_size, step + 1)
+            self.samples += samples
+            with samples_path(path).open("a", encoding="utf-8") as file:
+                file.write("".join(json.dumps(sample) + "\n" for sample in samples))
+
         def hold_out(self, measure, every: int, patience: int = 3, min_gain: float = 0.01):
             """Call `measure()`, a mean reward on held-out tasks, every `every` steps; stop when the best of the last
-            `patience` values is less than `min_gain` above the best before them."""
+            `patience` values is less than `min_gain` above the best before them; with patience 0 never."""
             self.measure, self.every, self.patience, self.min_gain = measure, every, patience, min_gain
 
         def on_train_begin(self, args, state, control, model=None, **_):
@@ -299,10 +323,13 @@ def recorder(path: Path | str, total: int, what: str = "training", draw=None):
                 self.hook = model.get_output_embeddings().register_forward_hook(self._check_logits(args, state, model))
             file = Path(path)
             file.parent.mkdir(parents=True, exist_ok=True)
-            self.rows = [row for row in _entries(file) if row["step"] <= state.global_step]
-            file.write_text("".join(json.dumps(row) + "\n" for row in self.rows), encoding="utf-8")
+            self.rows = _entries_up_to(file, state.global_step)
+            self.samples = _entries_up_to(samples_path(file), state.global_step)
             self.progress = Progress(f"{what}: steps", total, start=state.global_step)
             self.began = time.perf_counter()
+
+        def on_step_begin(self, *_, **__):
+            self.step_began, self.reward_s = time.perf_counter(), 0.0
 
         def on_train_end(self, *_, **__):
             if self.hook:
@@ -326,13 +353,16 @@ def recorder(path: Path | str, total: int, what: str = "training", draw=None):
 
         def on_step_end(self, args, state, control, model=None, **_):
             self.progress.step()
+            if self.step_began is not None:
+                self.times = {"step_s": time.perf_counter() - self.step_began}
+                self.times |= {"reward_s": self.reward_s} if self.seen else {}
             self.seconds = round(time.perf_counter() - self.began, 1)
             if self.measure and state.global_step % self.every == 0:
                 self.held_out = {"held_out": self.measure()}
                 if model is not None:
                     model.train()  # generation left it in eval mode, in which the trainer would log nothing
                 values = [row["held_out"] for row in self.rows if "held_out" in row] + [self.held_out["held_out"]]
-                if plateaued(values, self.patience, self.min_gain):
+                if self.patience and plateaued(values, self.patience, self.min_gain):
                     recent = ", ".join(f"{value:.3f}" for value in values[-self.patience :])
                     print(f"{what}: stopped at step {state.global_step}, held-out reward no longer rises ({recent})")
                     control.should_training_stop = True
@@ -344,7 +374,7 @@ def recorder(path: Path | str, total: int, what: str = "training", draw=None):
             row = {"step": state.global_step} | {key: n for key, n in numbers.items() if isfinite(n)}
             if len(row) < 3 or "train_runtime" in row:  # the last entry sums the run up
                 return
-            self.rows.append(row | self.seen | self.held_out)
+            self.rows.append(row | self.seen | self.times | self.held_out)
             self.held_out = {}
             with Path(path).open("a", encoding="utf-8") as file:
                 file.write(json.dumps(self.rows[-1]) + "\n")
@@ -352,6 +382,40 @@ def recorder(path: Path | str, total: int, what: str = "training", draw=None):
                 self.shown = _redraw(draw(self.rows), self.shown)
 
     return Recorder()
+
+
+def samples_path(history: Path | str) -> Path:
+    """Where the recorder of this history file keeps its samples."""
+    return Path(history).with_suffix(".samples.jsonl")
+
+
+def _samples(module, completions: list, rewards: list, columns: dict, group_size: int, step: int) -> list[dict]:
+    """The best and the worst completion of the first group, as a reader wants to see them."""
+    first = [i for i in range(min(group_size, len(rewards))) if rewards[i] is not None] or [0]
+    chosen = {max(first, key=lambda i: rewards[i] or 0.0): None, min(first, key=lambda i: rewards[i] or 0.0): None}
+    rows = [{key: value[i] for key, value in columns.items() if isinstance(value, list)} for i in chosen]
+    return [_sample(module, completions[i], rewards[i], row) | {"step": step} for i, row in zip(chosen, rows)]
+
+
+def _sample(module, completion, reward: float | None, row: dict) -> dict:
+    text = completion if isinstance(completion, str) else "\n".join(text_of(m.get("content")) for m in completion)
+    calls = module.parse(text, row)
+    extracted = "; ".join(" ".join(map(str, arguments.values())) for _, arguments in calls)
+    return {
+        "task_id": row["task_id"],
+        "prompt": row["prompt"] if "prompt" in row else row["prompts"],
+        "completion": text,
+        "extracted": extracted or None,
+        "reward": reward,
+        "reason": module.score(completion, row).reason,
+    }
+
+
+def _entries_up_to(path: Path, step: int) -> list[dict]:
+    """The entries of a file up to a step, which alone are left in it."""
+    kept = [entry for entry in _entries(path) if entry["step"] <= step]
+    path.write_text("".join(json.dumps(entry) + "\n" for entry in kept), encoding="utf-8")
+    return kept
 
 
 def _entries(path: Path) -> list[dict]:
@@ -363,6 +427,28 @@ def _entries(path: Path) -> list[dict]:
         except ValueError:
             continue
     return entries
+
+
+def ends(rows: list[dict], keys) -> list[dict]:
+    """Means over the first and the last tenth of a history, for a table: {"part": name, key: mean, ...} each."""
+    tenth = max(1, len(rows) // 10)
+    parts = {"first tenth": rows[:tenth], "last tenth": rows[-tenth:]}
+    return [{"part": name} | {key: sum(row[key] for row in part) / len(part) for key in keys}
+            for name, part in parts.items()]  # fmt: skip
+
+
+def failed_runs(folder: Path | str = ROOT / "docs" / "what_fails") -> dict:
+    """Runs that fail, and one that works, as tests/bench/what_fails.py left them.
+
+    Returns:
+        `made`, how they were made, and `runs`, the one that works first: each with `name`, `title`, `says` (how the
+        failure shows), `sign` (the key of the history in which it does), `history`, and `changes`, an
+        `evaluation.compare` of GRPO on held-out tasks by environment.
+    """
+    found = json.loads((Path(folder) / "results.json").read_text(encoding="utf-8"))
+    for run in found["runs"]:
+        run["history"] = _entries(Path(folder) / f"{run['name']}.jsonl")
+    return found
 
 
 def plateaued(values: list[float], patience: int, min_gain: float) -> bool:

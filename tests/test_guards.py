@@ -155,6 +155,7 @@ def test_the_kl_term_is_there_only_where_it_is_asked_for(facts):
 def test_what_is_drawn_beside_the_reward_is_logged(facts):
     watched = {"reward_std", "group_spread", "frac_reward_zero_std", "completions/clipped_ratio", "unjudged"}
     assert all(watched <= set(row) for row in facts["dapo"]["rows"])
+    assert all(0 < row["reward_s"] < row["step_s"] for row in facts["dapo"]["rows"])
 
 
 def test_held_out_tasks_are_measured_on_the_way_and_end_the_run(facts):
@@ -170,9 +171,13 @@ def test_what_is_logged_is_drawn(facts):
     plots.close(panels[0])
     assert [axes.get_ylabel() for axes in panels] == [
         "mean reward", "spread of the reward", "tokens in an answer", "dead groups (share)",
-        "cut off at the limit (share)", "unjudged (share)",
+        "entropy (nats a token)", "lost answers (share)",
     ]  # fmt: skip
     assert all(axes.lines for axes in panels) and "held out" in panels[0].get_legend_handles_labels()[1]
+    assert panels[0].collections  # the band
+    pulled = list(plots.training(facts["kl"], "a title"))
+    plots.close(pulled[0])
+    assert pulled[4].get_ylabel() == "KL to the start" and pulled[4].lines
 
 
 @pytest.mark.parametrize("name, kl, says", [("ppo", 0, "one of grpo, dr_grpo, dapo, gspo"), ("grpo", -1, "kl must be")])

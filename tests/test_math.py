@@ -717,6 +717,14 @@ def test_splits_share_no_problem_whatever_the_wording_and_the_seed():
                     assert owner.setdefault(row["task_id"].rpartition("-")[2], split) == split
 
 
+def test_starter_problems_are_easy_ones_of_few_families():
+    rows = make_rows(400, difficulty="starter")
+    assert {json.loads(row["task"])["family"] for row in rows} == set(STARTER)
+    assert all(len(row["prompt"][0]["content"]) < 120 for row in rows)
+    with pytest.raises(ValueError, match="expand"):
+        make_rows(1, difficulty="starter", families="expand")
+
+
 def test_steps_hold():
     """Every equation in a worked solution is true."""
     worded = ("quadratic_equation", "linear_equation", "inequality", "remainder", "base", "circle", "choices")

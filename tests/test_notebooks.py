@@ -12,7 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from helpers import contract, notebook
+from envs import NAMES, load
+from helpers import contract, notebook, training
 
 ROOT = Path(__file__).resolve().parents[1]
 PATHS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -166,6 +167,38 @@ def test_an_unknown_notebook_lists_the_known_ones():
         notebook.find("42")
 
 
+# --- difficulty ---
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_environment_names_its_difficulties_and_makes_rows_of_each(name):
+    env = load(name)
+    assert isinstance(env.DIFFICULTIES, tuple) and {"easy", "medium", "hard"} <= set(env.DIFFICULTIES)
+    made = {level: env.make_rows(3, difficulty=level) for level in env.DIFFICULTIES}
+    assert len({row["task_id"] for rows in made.values() for row in rows}) == 3 * len(made)
+    with pytest.raises(ValueError, match=f"one of {', '.join(env.DIFFICULTIES)}.*got 'impossible'"):
+        env.make_rows(3, difficulty="impossible")
+
+
+@pytest.mark.parametrize(
+    "name, on_cpu", [("sudoku", "easy"), ("math", "starter"), ("code", "easy"), ("workplace", "starter")]
+)
+def test_the_starting_level_is_the_lowest_on_a_cpu_and_easy_on_a_gpu(name, on_cpu):
+    env = load(name)
+    assert notebook.level(env, None, "cpu") == on_cpu == env.DIFFICULTIES[0]
+    assert {notebook.level(env, None, gpu) for gpu in training.PROFILES if gpu != "cpu"} == {"easy"}
+    assert notebook.level(env, "hard", "cpu") == notebook.level(env, "hard", "t4") == "hard"
+    assert notebook.levels(env, None, "cpu") == list(env.DIFFICULTIES)
+    assert notebook.levels(env, None, "l4") == ["easy", "medium", "hard"]
+    assert notebook.levels(env, "hard, easy", "cpu") == ["hard", "easy"]
+
+
+@pytest.mark.parametrize("wrong", ["impossible", "", "Easy", "easy,medium", 3])
+def test_an_unknown_difficulty_is_refused_and_the_known_ones_are_named(wrong):
+    with pytest.raises(ValueError, match="None or one of starter, easy, medium, hard, got"):
+        notebook.level(load("math"), wrong, "cpu")
+
+
 # --- running ---
 
 
@@ -174,6 +207,7 @@ def road(tmp_path_factory):
     """Folders of one small run of each notebook, in order, each fed by those before it."""
     out = tmp_path_factory.mktemp("road")
     folders = {path.stem[:2]: out / path.stem for path in PATHS}
+    gsm8k = out / "gsm8k.jsonl"
     small = {
         "00": SMALL | {"steps": 2},
         "01": SMALL | {"samples": 2, "difficulties": "easy,medium"},
@@ -181,11 +215,12 @@ def road(tmp_path_factory):
         "03": {"hardware": "cpu", "model": "tiny", "rows": 3, "samples": 2},
         "04": SMALL | {"steps": 2},
         "05": SMALL | {"steps": 3, "prompts_per_step": 2, "model": str(folders["04"] / "model")},
-        "06": {"hardware": "cpu", "eval_rows": 16, "difficulties": "easy", "base": "tiny",
+        "06": {"hardware": "cpu", "eval_rows": 16, "base": "tiny", "others": "math", "benchmark": f"math:{gsm8k}",
                "warmup": str(folders["04"] / "model"), "trained": str(folders["05"] / "model")},
         "09": SMALL | {"train_rows": 64, "sft_steps": 2, "steps": 2},
         "10": {"hardware": "cpu", "model": "tiny", "eval_rows": 6, "samples": 2, "concurrency": "1,4", "sessions": 20},
     }  # fmt: skip
+    gsm8k.write_text('{"question": "What is 2 + 3?", "answer": "2 + 3 = <<2+3=5>>5\\n#### 5"}\n', encoding="utf-8")
     for number, parameters in small.items():
         notebook.run(number, parameters | {"out_dir": str(folders[number])}, stdout=None)
     return folders
@@ -214,12 +249,9 @@ def printed(path):
 
 def test_an_environment_fails_its_check_is_mended_and_carried_out(road):
     said = printed(road["09"] / "09_your_own_environment.ipynb")
-    for fault in (
-        "ChangeEnv.total is a property",
-        "_paid keeps what the last episode left there",
-        "the prompt scores 1.0",
-    ):
-        assert said.count(fault) == 1
+    faults = ("LatinEnv.filled is a property", "_grid keeps what the last episode left", "the prompt scores 1.0 on",
+              "the gold answer of latin-")  # fmt: skip
+    assert [said.count(fault) for fault in faults] == [1, 1, 1, 1]
     result = json.loads((road["09"] / "result.json").read_text())
     assert set(result["stress"].values()) == {0.0} and result["change"]["n"] == 16
     for file in (road["09"] / "latin_env.py", road["09"] / "elsewhere" / "latin_env.py"):
@@ -259,6 +291,45 @@ def test_a_cell_is_kept_as_a_part_of_a_file_and_replaced_when_it_runs_again(tmp_
     found = {}
     exec(file.read_text(), found)
     assert found["b"] == 2 and "save_cell" not in file.read_text() and file.read_text().count("b = a") == 1
+
+
+def test_training_leaves_completions_with_what_was_read_out_of_them(road):
+    samples = [json.loads(line) for line in (road["05"] / "history.samples.jsonl").read_text().splitlines()]
+    assert {sample["step"] for sample in samples} == {1, 2, 3}
+    assert all({"completion", "extracted", "reward", "reason"} <= set(sample) for sample in samples)
+    (shown,) = [o["data"]["text/html"] for c in cells(road["05"] / "05_grpo.ipynb", "code") for o in c["outputs"]
+                if "extracted answer" in str(o.get("data", {}).get("text/html"))]  # fmt: skip
+    assert "computing rewards took" in (road["05"] / "05_grpo.ipynb").read_text()
+    assert "none found" in "".join(shown) or any(sample["extracted"] for sample in samples)
+
+
+def test_validation_measures_the_next_level_other_environments_and_benchmark_files(road):
+    result = json.loads((road["06"] / "result.json").read_text())
+    wanted = ["sudoku easy", "sudoku medium", "math starter", "math gsm8k.jsonl"]
+    assert [c["tasks"] for c in result["changes"]] == wanted
+    assert [c["n"] for c in result["changes"]] == [16, 16, 16, 1]
+    assert {c["moved"] for c in result["changes"]} <= {"gained", "lost", "not shown"}
+    assert {p.stem for p in road["06"].glob("*.png")} == {"transfer", "steps", "what_fails"}
+
+
+@pytest.mark.parametrize("method, columns", [("rejection", "prompt, completion"), ("dpo", "prompt, chosen, rejected")])
+def test_a_warm_up_on_the_models_own_answers_trains_and_saves_a_model(method, columns, tmp_path):
+    sizes = {"steps": 2, "group_size": 4, "eval_rows": 8, "hardware": "cpu", "model": "tiny"}
+    done = notebook.run("04", sizes | {"method": method, "out_dir": str(tmp_path)}, stdout=None)
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert result["method"] == method and result["rows"] > 0 and result["change"]["n"] == 8
+    assert f"{method}: {result['rows']} rows from 128 tasks, {columns}" in done.read_text()
+    history = [json.loads(line) for line in (tmp_path / "history.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in history] == [1, 2] and ("rewards/accuracies" in history[0]) == (method == "dpo")
+    from helpers.policies import TINY
+
+    trained, base = ((folder / "model.safetensors").read_bytes() for folder in (tmp_path / "model", TINY))
+    assert trained != base and (tmp_path / "model" / "tokenizer.json").is_file()
+
+
+def test_an_unknown_method_is_refused_in_one_line(tmp_path):
+    with pytest.raises(RuntimeError, match="method must be one of demonstrations, rejection, dpo, got 'ppo'"):
+        notebook.run("04", {"method": "ppo", "hardware": "cpu", "out_dir": str(tmp_path)}, stdout=None)
 
 
 def test_benchmark_episodes_are_on_disk_and_a_second_run_adds_none(road):

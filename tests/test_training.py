@@ -116,3 +116,71 @@ def test_spread_is_measured_inside_groups_and_unjudged_rewards_are_counted(tmp_p
         assert len(watched(completions=["a"] * 4, task=["t"] * 4, trainer_state=None)) == 4
         seen.append((recorder.seen["group_spread"], recorder.seen["unjudged"]))
     assert seen == [(0.0, 0.0), (0.5, 0.0), (0.5, 0.5)]  # two dead groups spread nothing, whatever their mean
+
+
+def watched_run(tmp_path, env, completions, rewards=None, steps=20, resume=0):
+    """A recorder after `steps` steps in which `completions` answered the first row of `env`, as a trainer calls it."""
+    from types import SimpleNamespace
+
+    row = env.make_rows(1)[0]
+    columns = {name: [row[name]] * len(completions) for name in ("task", "task_id")}
+    columns["prompts"] = [row["prompt"]] * len(completions)
+    recorder = training.recorder(tmp_path / "h.jsonl", 20)
+    reward = recorder.watch(env.reward if rewards is None else lambda **_: rewards, len(completions), env)
+    state = SimpleNamespace(global_step=resume)
+    reward(completions=completions, trainer_state=state, **columns)  # a trial, before training
+    recorder.on_train_begin(None, state, None)
+    while state.global_step < steps:
+        recorder.on_step_begin()
+        reward(completions=completions, trainer_state=state, **columns)
+        state.global_step += 1
+        recorder.on_step_end(None, state, None)
+        recorder.on_log(None, state, None, {"loss": 0.1, "reward": 0.5})
+    return recorder, row
+
+
+def test_completions_are_kept_on_the_way_with_what_was_read_out_of_them_and_the_verdict(tmp_path):
+    from envs import load
+
+    env = load("math")
+    gold = env.answer(env.make_rows(1)[0])
+    recorder, row = watched_run(tmp_path, env, ["", gold, [{"role": "assistant", "content": "\\boxed{-7}"}]])
+    kept = recorder.samples
+    assert [sample["step"] for sample in kept] == [step for step in range(1, 20, 2) for _ in "ab"]
+    best, worst = kept[:2]
+    assert best["completion"] == gold and best["reward"] == 1.0 and best["reason"] == env.score(gold, row).reason
+    assert best["extracted"] == json.loads(row["task"])["answer"] and best["prompt"] == row["prompt"]
+    assert worst["completion"] == "" and worst["reward"] == 0.0 and worst["extracted"] is None
+    stored = [json.loads(line) for line in training.samples_path(tmp_path / "h.jsonl").read_text().splitlines()]
+    assert stored == kept
+
+
+def test_a_resumed_run_keeps_the_samples_up_to_its_checkpoint(tmp_path):
+    from envs import load
+
+    watched_run(tmp_path, load("sudoku"), ["a", "b"], steps=20)
+    recorder, _ = watched_run(tmp_path, load("sudoku"), ["a", "b"], steps=12, resume=8)
+    assert [sample["step"] for sample in recorder.samples] == [1, 3, 5, 7, 9, 11]  # one each: all rewards are alike
+    assert [row["step"] for row in recorder.rows] == list(range(1, 13))
+
+
+def test_a_group_without_a_verdict_is_kept_too(tmp_path):
+    from envs import load
+
+    recorder, _ = watched_run(tmp_path, load("sudoku"), ["a", "b"], rewards=[None, None], steps=1)
+    assert [sample["reward"] for sample in recorder.samples] == [None]
+
+
+def test_the_time_of_steps_and_of_their_rewards_is_logged(tmp_path):
+    from envs import load
+
+    recorder, _ = watched_run(tmp_path, load("sudoku"), ["a", "b"], steps=3)
+    assert all(0 < row["reward_s"] <= row["step_s"] for row in recorder.rows) and len(recorder.rows) == 3
+
+
+def test_both_ends_of_a_history_are_means_of_a_tenth():
+    rows = [{"reward": float(step)} for step in range(40)]
+    assert training.ends(rows, ["reward"]) == [
+        {"part": "first tenth", "reward": 1.5}, {"part": "last tenth", "reward": 37.5},
+    ]  # fmt: skip
+    assert [end["reward"] for end in training.ends(rows[:3], ["reward"])] == [0.0, 2.0]

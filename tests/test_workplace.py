@@ -20,7 +20,7 @@ import pytest
 from envs import workplace_env as workplace
 from envs.workplace_env import WorkplaceEnv, answer, company, load_tables, make_rows, parse, score
 from envs.workplace_env.actions import ACTIONS, PARAMETERS, WRITES, end_of
-from envs.workplace_env.desk import CATEGORIES, LEVELS, TEMPLATES
+from envs.workplace_env.desk import CATEGORIES, DIFFICULTIES, TEMPLATES
 from envs.workplace_env.rows import _draw, split_of
 from envs.workplace_env.tables import FIELDS
 from helpers.contract import check_env
@@ -591,6 +591,16 @@ def test_live_and_replayed_rewards_are_equal_on_ten_thousand_random_sequences():
     assert min(rewards.values()) > 1000
 
 
+@pytest.mark.parametrize("split", workplace.SPLITS)
+def test_starter_requests_hold_every_value(split):
+    for row in make_rows(60, split=split, domain=("email", "calendar"), difficulty="starter"):
+        request = row["prompt"][-1]["content"]
+        for call in json.loads(row["task"])["ground_truth"]:
+            values = json.loads(call["arguments"])
+            assert all(value in request or name == "field" for name, value in values.items()), (request, values)
+        assert len(workplace.answer(row)) <= 4  # no look-up: the writes, their results, the last words
+
+
 @pytest.mark.parametrize(
     "knobs",
     [{}, {"difficulty": "medium"}, {"difficulty": "hard"}, {"difficulty": None, "match": "trajectory"},
@@ -740,7 +750,7 @@ def test_knobs():
     for row in make_rows(30, domain=("email", "calendar"), difficulty=None):
         assert {name.partition("_")[0] for name in workplace.tools_for(row)} <= {"company", "email", "calendar"}
     assert all(len(workplace.tools_for(row)) == 27 for row in make_rows(5, all_tools=True))
-    assert set(LEVELS) == {one.level for one in TEMPLATES}
+    assert set(DIFFICULTIES) == {one.level for one in TEMPLATES}
 
 
 @pytest.mark.parametrize(

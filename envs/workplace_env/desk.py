@@ -14,7 +14,7 @@ from .actions import ACTIONS, end_of
 from .tables import Session, Tables
 
 CATEGORIES = ("email", "calendar", "analytics", "project_management", "customer_relationship_manager", "multi_domain")
-LEVELS = ("starter", "easy", "medium", "hard")
+DIFFICULTIES = ("starter", "easy", "medium", "hard")
 
 
 class Template(NamedTuple):

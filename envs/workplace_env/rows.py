@@ -7,7 +7,7 @@ from hashlib import sha256
 from . import templates_multi, templates_starter  # noqa: F401  (they import the others, and all register themselves)
 from .actions import DOMAINS, WRITES, domain_of
 from .calls import arguments_of
-from .desk import CATEGORIES, LEVELS, TEMPLATES, Desk, Skip, Template
+from .desk import CATEGORIES, DIFFICULTIES, TEMPLATES, Desk, Skip, Template
 from .larkfield import company
 from .office import MATCHES, WorkplaceEnv, briefing, read_task
 from .tables import Tables
@@ -50,8 +50,8 @@ def make_rows(
         raise ValueError(f"n must be a whole number, 0 or more, got {n!r}")
     if split not in SPLITS:
         raise ValueError(f"split must be one of {', '.join(SPLITS)}, got {split!r}")
-    if difficulty is not None and difficulty not in LEVELS:
-        raise ValueError(f"difficulty must be one of {', '.join(LEVELS)} or None, got {difficulty!r}")
+    if difficulty is not None and difficulty not in DIFFICULTIES:
+        raise ValueError(f"difficulty must be one of {', '.join(DIFFICULTIES)} or None, got {difficulty!r}")
     if match not in MATCHES:
         raise ValueError(f"match must be one of {', '.join(MATCHES)}, got {match!r}")
     fewest, most = _steps(steps)

@@ -196,6 +196,35 @@ def calendar_rename_duration_id(desk):
 
 
 @template(
+    "calendar",
+    "starter",
+    "Move event {event} to {start} and rename it to '{name}'.",
+    "Event {event} should start at {start} and be called '{name}'.",
+    "Please reschedule event {event} to {start} and call it '{name}'.",
+)
+def calendar_move_rename_id(desk):
+    event, name = _events(desk)[0], desk.one(*EVENT_NAMES)
+    start = f"{desk.workday(2, 28)} {desk.time()}:00"
+    desk.do("calendar_update_event", event_id=event, field="event_start", new_value=start)
+    desk.do("calendar_update_event", event_id=event, field="event_name", new_value=name)
+    return {"event": event, "start": start, "name": name}, "I changed both."
+
+
+@template(
+    "email",
+    "starter",
+    "Forward email {email} to {address}. Then reply to it with '{body}'",
+    "Please pass the email {email} on to {address}. After that answer it: '{body}'",
+    "{address} should see email {email}. Forward it. Then reply '{body}'",
+)
+def email_forward_reply_id(desk):
+    email, who, body = _emails(desk)[0], desk.person(), desk.one(*REPLIES)
+    desk.do("email_forward_email", email_id=email, recipient=who.address)
+    desk.do("email_reply_email", email_id=email, body=body)
+    return {"email": email, "address": who.address, "body": body}, "I forwarded it and replied to it."
+
+
+@template(
     "email",
     "starter",
     "Delete the emails {email} and {other}.",

@@ -1,0 +1,184 @@
+"""GRPO runs that fail, and one that works, made on the embedded policy: the curves at the end of notebooks 05 and 06.
+
+    python tests/bench/what_fails.py [--steps 100] [--only NAME] [--out docs/what_fails]
+
+All runs differ from the one that works in one thing only. Each leaves the history of its training, and results.json
+says how it was made, what the held-out tasks say before and after GRPO, and what became of other environments.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+# What is told of each run. `sign` is the quantity, a key of the history, in which the failure shows.
+RUNS = {
+    "works": {
+        "title": "works: short warm-up, strict reward",
+        "sign": "reward",
+        "says": "reward rises, and so does what is held out",
+    },
+    "long_warm_up": {
+        "title": "long warm-up: five times the demonstrations at three times the learning rate",
+        "sign": "entropy",
+        "says": "entropy starts where the good run ends: nothing left to select",
+        "warm_up": {"times": 5, "rate": 3},
+    },
+    "confidently_wrong": {
+        "title": "confidently wrong: a long warm-up on demonstrations that fill every blank with 1",
+        "sign": "frac_reward_zero_std",
+        "says": "nearly all groups are dead from the first step: sure of itself, and wrong",
+        "warm_up": {"times": 5, "rate": 3, "wrong": True},
+    },
+    "learning_rate": {
+        "title": "learning rate too high: thirty times as high",
+        "sign": "entropy",
+        "says": "entropy jumps within a few steps, and reward falls to nothing",
+        "rate": 30,
+    },
+    "lenient_reward": {
+        "title": "lenient reward: any valid grid is paid, whether or not it answers the puzzle",
+        "sign": "strict",
+        "says": "the reward rises while the strict verdict on the same answers falls",
+        "lenient": True,
+    },
+}
+KEPT = ("step", "reward", "strict", "entropy", "frac_reward_zero_std", "group_spread", "completions/mean_length",
+        "completions/clipped_ratio", "grad_norm")  # fmt: skip
+SEED = 0
+
+
+def lenient(completions, task, **_) -> list[float]:
+    """A reward with a hole: 1 for every grid that is valid in itself; it forgets to look at the puzzle."""
+    from envs import load
+
+    sudoku, rewards = load("sudoku"), []
+    for completion, one in zip(completions, task):
+        calls = sudoku.parse(completion[-1]["content"], {"task": one})
+        grid = [line.split() for line in calls[0][1]["grid"].split("\n")] if calls else []
+        columns = [list(column) for column in zip(*grid)]
+        boxes = [[grid[r + i][c + j] for i in (0, 1) for j in (0, 1)] for r in (0, 2) for c in (0, 2)] if grid else []
+        rewards.append(float(bool(grid) and all(sorted(unit) == list("1234") for unit in grid + columns + boxes)))
+    return rewards
+
+
+def wrong(row: dict) -> dict:
+    """A demonstration with a systematic mistake: every blank is filled with 1."""
+    said = json.loads(row["task"])["puzzle"].replace("_", "1")
+    return {"prompt": row["prompt"], "completion": [{"role": "assistant", "content": said}]}
+
+
+def train(name: str, steps: int, out: Path) -> dict:
+    """One run in this process: warm-up, GRPO, measurements. Returns what results.json says of it."""
+    # isort: off
+    from unsloth import FastLanguageModel  # first: it patches what follows
+
+    # isort: on
+    from datasets import Dataset
+    from transformers import PrinterCallback
+    from trl import GRPOConfig, GRPOTrainer, SFTConfig, SFTTrainer
+
+    from envs import load
+    from helpers import evaluation, training
+    from helpers.policies import LocalPolicy, model_path
+    from helpers.rollouts import rollout
+
+    about, env, scratch = RUNS[name], load("sudoku"), Path(tempfile.mkdtemp())
+    cfg = training.settings("cpu", grpo_steps=steps)
+    warm = {"times": 1, "rate": 1, "wrong": False} | about.get("warm_up", {})
+
+    def with_adapter(where: str):
+        policy, tokenizer = FastLanguageModel.from_pretrained(where, **training.load_args(cfg))
+        lora = {"r": cfg.lora_rank, "lora_alpha": 2 * cfg.lora_rank, "target_modules": training.LORA_TARGETS}
+        return FastLanguageModel.get_peft_model(
+            policy, use_gradient_checkpointing=False, random_state=SEED, **lora
+        ), tokenizer
+
+    def measure(policy, called: str) -> dict:
+        """Held-out episodes of the trained environment and two others."""
+        found = {}
+        for other in ("sudoku", "math", "code"):
+            module = load(other)
+            rows = module.make_rows(cfg.eval_rows, seed=SEED, split="test", difficulty=module.DIFFICULTIES[0])
+            limits = {"samples": 2, "seed": SEED, "max_tokens": cfg.max_tokens, "quiet": True}
+            found[other] = rollout(module, rows, LocalPolicy(policy, tokenizer), name=called, **limits)
+        return found
+
+    policy, tokenizer = with_adapter(model_path("tiny"))
+    shown = env.make_rows(warm["times"] * cfg.sft_steps * cfg.sft_batch_size, seed=SEED)
+    data = [wrong(row) for row in shown] if warm["wrong"] else training.demonstrations(env, shown)
+    args = SFTConfig(
+        max_steps=warm["times"] * cfg.sft_steps, learning_rate=warm["rate"] * cfg.sft_learning_rate, seed=SEED,
+        lr_scheduler_type="cosine", per_device_train_batch_size=cfg.sft_batch_size, **training.quiet_args(cfg, scratch),
+    )  # fmt: skip
+    trainer = SFTTrainer(model=policy, processing_class=tokenizer, train_dataset=Dataset.from_list(data), args=args)
+    trainer.remove_callback(PrinterCallback)
+    trainer.train()
+    policy.save_pretrained_merged(str(scratch / "model"), tokenizer, save_method="merged_16bit")
+    policy, tokenizer = with_adapter(str(scratch / "model"))
+    before = measure(policy, "before")
+
+    def strict(completions, **columns):
+        return env.reward(completions=completions, **columns)
+
+    rows = env.make_rows(steps * cfg.prompts_per_step, seed=SEED)
+    recorder = training.recorder(scratch / "history.jsonl", steps, name)
+    trainer = GRPOTrainer(
+        model=policy, processing_class=tokenizer, train_dataset=Dataset.from_list(rows), callbacks=[recorder],
+        reward_funcs=[recorder.watch(lenient if about.get("lenient") else env.reward, cfg.group_size), strict],
+        args=GRPOConfig(
+            learning_rate=about.get("rate", 1) * cfg.grpo_learning_rate, lr_scheduler_type="linear", temperature=1.0,
+            seed=SEED, reward_weights=[1.0, 0.0], **training.shape(cfg, len(rows)), **training.objective("dapo"),
+            **training.quiet_args(cfg, scratch),
+        ),
+    )  # fmt: skip
+    trainer.remove_callback(PrinterCallback)
+    ended = "as planned"
+    try:
+        trainer.train()
+    except FloatingPointError as error:  # what the recorder stops a run with
+        ended = str(error)
+    after = measure(policy, "after")
+    with (out / f"{name}.jsonl").open("w", encoding="utf-8") as file:
+        for row in recorder.rows:
+            row["strict"] = row["rewards/strict/mean"]
+            file.write(json.dumps({key: round(row[key], 4) for key in KEPT if key in row}) + "\n")
+    changes = {}
+    for other, episodes in before.items():
+        change = evaluation.compare(episodes, after[other])
+        changes[other] = change | {"fixed": len(change["fixed"]), "broken": len(change["broken"])}
+    return {"name": name, "ended": ended, "changes": changes} | {key: about[key] for key in ("title", "sign", "says")}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--only", choices=list(RUNS))
+    parser.add_argument("--out", default="docs/what_fails")
+    args = parser.parse_args()
+    out = ROOT / args.out
+    out.mkdir(parents=True, exist_ok=True)
+    if args.only:
+        (out / f"{args.only}.json").write_text(json.dumps(train(args.only, args.steps, out)), encoding="utf-8")
+        return 0
+    from helpers.notebook import versions
+
+    runs = []
+    for name in RUNS:  # each in a process of its own, so that none leaves anything to the next
+        command = [sys.executable, __file__, "--only", name, "--steps", str(args.steps), "--out", args.out]
+        subprocess.run(command, check=True, cwd=ROOT)
+        part = out / f"{name}.json"
+        runs.append(json.loads(part.read_text(encoding="utf-8")))
+        part.unlink()
+    made = {"policy": "tiny", "environment": "sudoku", "steps": args.steps, "seed": SEED, "versions": versions()}
+    (out / "results.json").write_text(json.dumps({"made": made, "runs": runs}, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
