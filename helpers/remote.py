@@ -336,9 +336,8 @@ def _method(tool: dict) -> Callable:
     signature = inspect.Signature([me, *parameters], return_annotation=str)
 
     def call(self, **given) -> str:
-        signature.bind(self, **given)
-        for name in required & hints.keys():
-            if given.get(name) is None:
+        for name in required & given.keys():
+            if given[name] is None:  # which would be left out below
                 raise ValueError(f"{name} must be given")
         return self._session(tool["name"], {name: value for name, value in given.items() if value is not None})
 

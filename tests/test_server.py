@@ -871,6 +871,30 @@ def test_remote_rewards_are_local_rewards_in_rollouts(office):
     assert {episode["reward"] for episode in there} == {1.0}
 
 
+class Clumsy:
+    """Calls the tools of its rows with wrong arguments, then says that it is done."""
+
+    def generate(self, conversations, tools=None, **_):
+        wrong = ({}, {"no_such": "1"}, {"email_id": "x", "event_id": "x", "q": 1}, {"email_id": "x"}, {"name": 3})
+        calls = [{"type": "function", "function": {"name": tool.__name__, "arguments": arguments}}
+                 for tool in tools for arguments in wrong]  # fmt: skip
+        return [{"role": "assistant", "content": "Done.", "finish_reason": "stop"}
+                | ({} if c[-1]["role"] == "tool" else {"tool_calls": calls}) for c in conversations]  # fmt: skip
+
+
+def test_a_refused_call_reads_the_same_from_a_remote_environment(office):
+    local = load("workplace")
+    rows = local.make_rows(6, seed=1)
+    remote = RemoteEnv(office, gym_rows(local, rows))
+    here, there = (
+        rollout(env, made, Clumsy(), name="clumsy", tools=True, quiet=True)
+        for env, made in ((local, rows), (remote, remote.rows))
+    )
+    for one, two in zip(here, there):
+        assert [m["content"] for m in one["messages"]] == [m["content"] for m in two["messages"]]
+        assert (one["reward"], one["reason"]) == (two["reward"], two["reason"])
+
+
 def test_verdicts_of_a_server_do_not_wait_for_each_other(servers):
     local = load("sudoku")
     rows, remote, both = local.make_rows(2), RemoteEnv(servers("sudoku")), threading.Barrier(2)
