@@ -74,6 +74,25 @@ def _commit() -> str:
     return done.stdout.strip() or "unknown"
 
 
+def save_cell(path: Path | str, part: int) -> None:
+    """Keep the source of the running cell, without this call, as a part of a Python file.
+
+    Args:
+        path: The file; made if missing.
+        part: The place of the cell in it. A cell that runs again replaces its part.
+    """
+    from IPython import get_ipython
+
+    source = get_ipython().history_manager.input_hist_raw[-1]
+    lines = [line for line in source.split("\n") if "save_cell(" not in line]
+    path = Path(path)
+    found = path.read_text(encoding="utf-8") if path.is_file() else ""
+    pieces = re.split(r"^# --- part (\d+) ---\n", found, flags=re.M)
+    parts = dict(zip(map(int, pieces[1::2]), pieces[2::2])) | {part: "\n".join(lines).strip("\n") + "\n"}
+    whole = "\n\n".join(f"# --- part {n} ---\n{parts[n].strip()}\n" for n in sorted(parts))
+    path.write_text(whole, encoding="utf-8")
+
+
 def level(env, difficulty: str | None, hardware: str) -> str:
     """The difficulty to start an environment with.
 

@@ -279,6 +279,23 @@ def by_environment(rows: list[dict], names: list[str], title: str):
     return grid
 
 
+def lines(curves: dict[str, dict[float, float]], xlabel: str, ylabel: str, title: str, axes=None):
+    """Points joined by a line for each name: {name: {x: y}}; the x are few, each doubling or so, and are all marked."""
+    axes = _axes(axes)
+    for (name, curve), colour in zip(curves.items(), PALETTE):
+        axes.plot(list(curve), list(curve.values()), marker="o", color=colour, label=name)
+    axes.set_xscale("log", base=2)
+    ticks = sorted({x for curve in curves.values() for x in curve})
+    axes.set_xticks(ticks, [f"{x:g}" for x in ticks])
+    axes.set_ylim(0, 1.15 * max(y for curve in curves.values() for y in curve.values()))
+    axes.set_xlabel(xlabel)
+    axes.set_ylabel(ylabel)
+    if len(curves) > 1:
+        axes.legend(frameon=False)
+    axes.set_title(title, fontsize=10, loc="left")
+    return axes
+
+
 def _smooth(values, window: int = 9) -> list[float]:
     """Mean over a window around each point, shorter at the ends."""
     half = window // 2
