@@ -44,7 +44,6 @@ import socket
 import stat
 import struct
 import sys
-import threading
 import time
 import traceback
 import types
@@ -130,8 +129,11 @@ class Sandbox:
             raise ValueError(f"no level called {level!r}; choose one of {', '.join(LEVELS)}, or None for the best")
         if type(memory_mb) is not int or memory_mb < 16:
             raise ValueError(f"memory_mb is {memory_mb!r}; give a whole number of MiB, at least 16")
+        import threading  # nowhere at the top: every fork of a server that has it costs half a millisecond more
+
         self._memory_mb, self._allow = memory_mb, allow_unisolated
         self._lock, self._servers, self._closed = threading.Lock(), {}, False
+        self._room = threading.BoundedSemaphore(1)
         self.level = self._choose(level)
         # Without namespaces or a user id of its own, a box is known by having the server to itself.
         self._slots = 1 if self.level == "none" else _cores()
@@ -237,7 +239,6 @@ class Sandbox:
         )
 
     def _try(self) -> None:
-        self._room = threading.BoundedSemaphore(1)
         run = self.run_function("def double(x):\n    return 2 * x", "double", ["[21]"], time_limit_s=10)
         if run.status != "ok" or run.outcomes[0].value != 42:
             raise SandboxError(run.error or run.outcomes[0].error or run.status)
@@ -319,10 +320,10 @@ def _number_lists(text: str) -> list | None:
 
 # Loads this file as a module, so that its compiled form is used, and begins at `_serve`.
 _EXECUTED = """
-import importlib.util, sys
-spec = importlib.util.spec_from_file_location("code_sandbox", sys.argv[1])
-module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(module)
+import sys
+from importlib.machinery import SourceFileLoader
+module = sys.modules["code_sandbox"] = type(sys)("code_sandbox")
+SourceFileLoader("code_sandbox", sys.argv[1]).exec_module(module)
 module._serve(int(sys.argv[2]), module.json.loads(sys.argv[3]))
 """
 
@@ -1768,7 +1769,7 @@ def _left_something_running() -> bool:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         return True
     except ChildProcessError:
-        return threading.active_count() > 1
+        return "threading" in sys.modules and sys.modules["threading"].active_count() > 1
 
 
 def _answer(module: types.ModuleType, entry_point: str, arguments: list) -> str:
@@ -1825,7 +1826,8 @@ def _run_program(source: str) -> None:
     module = sys.modules["__main__"] = types.ModuleType("__main__")
     module.__file__ = _FILE
     status = _ended(lambda: exec(code, module.__dict__))
-    _ended(threading._shutdown)
+    if "threading" in sys.modules:
+        _ended(sys.modules["threading"]._shutdown)
     _ended(atexit._run_exitfuncs)
     _flush()
     os._exit(status)
