@@ -28,7 +28,6 @@ It does not guard against faults of the kernel or leaks through timing.
 """
 
 import atexit
-import binascii
 import contextlib
 import ctypes
 import errno
@@ -719,13 +718,16 @@ _DICTS = (dict, OrderedDict, defaultdict, Counter)
 _BIG = 1 << 63
 
 
+_TO_JSON = json.JSONEncoder(check_circular=False, separators=(",", ":")).encode  # `MAX_DEPTH` ends any circle
+
+
 class _NotPlain(ValueError):
     pass
 
 
 def _encode(value: object, items: int = MAX_ITEMS) -> str:
     """JSON in which lists, text and ordinary numbers stand for themselves and one-key objects for the rest."""
-    return json.dumps(_tag(value, [items], MAX_DEPTH), separators=(",", ":"))
+    return _TO_JSON(_tag(value, [items], MAX_DEPTH))
 
 
 def _tag(value, room: list[int], depth: int):
@@ -749,6 +751,8 @@ def _tag(value, room: list[int], depth: int):
     if kind in _DICTS:
         return {"d": _tag([list(pair) for pair in dict.items(value)], room, depth)}
     if kind is bytes:
+        import binascii
+
         return {"b": binascii.b2a_base64(value, newline=False).decode()}
     if kind is complex:
         return {"c": [value.real, value.imag]}
@@ -777,6 +781,8 @@ def _untag(pairs: list[tuple[str, object]]) -> object:
     if tag == "i":
         return int(body, 16)
     if tag == "b":
+        import binascii
+
         return binascii.a2b_base64(body)
     if type(body) is not list:
         raise ValueError("not a value")
@@ -792,11 +798,15 @@ def _untag(pairs: list[tuple[str, object]]) -> object:
     return {"s": set, "z": frozenset, "d": dict}[tag](body)
 
 
+_FROM_JSON = json.JSONDecoder(object_pairs_hook=_untag).raw_decode
+
+
 # --- the server: from here on, what runs in the executed process ---------------------------------------------------
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _NEW_NS, _NEW_UTS, _NEW_IPC, _NEW_USER, _NEW_PID, _NEW_NET = 1 << 17, 1 << 26, 1 << 27, 1 << 28, 1 << 29, 1 << 30
-_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
+_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOATIME, _MS_REMOUNT = 1, 2, 4, 1024, 32
+_MS_BIND, _MS_REC, _MS_PRIVATE = 4096, 16384, 1 << 18
 _PDEATHSIG, _KEEPCAPS, _NO_NEW_PRIVS, _SUBREAPER, _SECCOMP, _AMBIENT = 1, 8, 38, 36, 22, 47
 _DAC_READ_SEARCH = 2  # the capability to read whatever Landlock leaves readable
 _FIRST_UID, _LAST_UID = 50_000, 59_000
@@ -836,7 +846,6 @@ def _serve(control: int, settings: dict) -> None:
         if os.getppid() != settings["caller"]:
             return
         _preload(settings["numpy"])
-        _filter(settings["level"] != "none")  # unknown machines are refused here
         place = _Namespaces(settings) if settings["level"] == "namespaces" else _Users(settings)
         keeper = os.pidfd_open(os.getpid())
         pid = os.fork()
@@ -871,7 +880,7 @@ def _preload(numpy: bool) -> None:
     sys.path[:] = [folder for folder in sys.path if _is_ours(folder)]
     module = _load(_compiled("def double(x):\n    return 2 * x"))
     for _ in range(20):  # what every box does, so that memory is laid out for it
-        _attempt(lambda: _answer(module, "double", json.loads("[21]", object_pairs_hook=_untag)))
+        _attempt(lambda: _answer(module, "double", _FROM_JSON("[21]")[0]))
     gc.collect()
     gc.freeze()
 
@@ -906,7 +915,7 @@ def _files() -> list[str]:
 
 class _Box(NamedTuple):
     pid: int
-    lease: socket.socket
+    lease: int  # a descriptor; so is the key that a box is found by, the pidfd
     slot: int
     start: float
 
@@ -919,7 +928,9 @@ class _Boxes:
         self._poll, self._boxes, self._leases, self._over = select.poll(), {}, {}, {}
         self._free = list(range(place.slots))[::-1]
         status = _status(place.proc, "self")
-        place.own, self._address_space = status["RssAnon"], (memory_mb << 20) + status["VmSize"]
+        place.own = status["RssAnon"]
+        _limit((memory_mb << 20) + status["VmSize"])
+        _c("prctl", _NO_NEW_PRIVS, 1, 0, 0, 0)
 
     def serve(self, watched: list[int]) -> None:
         """Until the caller or the keeper dies, or the control socket ends."""
@@ -943,45 +954,44 @@ class _Boxes:
                 last = time.monotonic()
 
     def _request(self) -> bool:
-        kind, ancillary, _, _ = self._line.recvmsg(64, socket.CMSG_SPACE(4 * 4), socket.MSG_CMSG_CLOEXEC)
+        kind, ancillary, _, _ = self._line.recvmsg(64, _FOUR_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
         if not kind:
             return False
-        lease, *descriptors = [number for _, _, data in ancillary for (number,) in struct.iter_unpack("i", data)]
-        lease = socket.socket(fileno=lease)
+        _, _, numbers = ancillary[0]
+        lease, *descriptors = struct.unpack(f"{len(numbers) // 4}i", numbers)
         try:
             self._make(lease, descriptors)
         except (OSError, IndexError) as error:
-            _tell(lease, {"failed": f"could not make a box: {error}"})
-            _hang_up(lease)
+            _tell(lease, json.dumps({"failed": f"could not make a box: {error}"}))
+            os.close(lease)
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
         return True
 
-    def _make(self, lease: socket.socket, descriptors) -> None:
+    def _make(self, lease: int, descriptors: list[int]) -> None:
         slot = self._free.pop()
         pid = self._place.fork()
         if not pid:
-            _box(self._place, slot, self._address_space, *descriptors)
+            _box(self._place, slot, *descriptors)
         pidfd = os.pidfd_open(pid)
-        self._boxes[pidfd] = box = _Box(pid, lease, slot, time.monotonic())
-        self._leases[lease.fileno()] = box
+        self._boxes[pidfd] = self._leases[lease] = _Box(pid, lease, slot, time.monotonic())
         self._poll.register(pidfd, select.POLLIN)
         self._poll.register(lease, select.POLLIN)
 
     def _leased(self, box: _Box) -> None:
         """The caller asks, or has let go."""
         try:
-            asked = box.lease.recv(16, socket.MSG_DONTWAIT)
+            asked = os.read(box.lease, 16)
         except BlockingIOError:
             return  # the event was for an earlier descriptor of this number
         except OSError:
             asked = b""
         if asked:
-            _tell(box.lease, {"waited": self._waited(box.pid)})
+            _tell(box.lease, f'{{"waited": {self._waited(box.pid)!r}}}')
             return
         self._poll.unregister(box.lease)
-        del self._leases[box.lease.fileno()]
+        del self._leases[box.lease]
         os.kill(box.pid, signal.SIGKILL)
 
     def _ended(self, pidfd: int) -> None:
@@ -993,13 +1003,13 @@ class _Boxes:
         del self._boxes[pidfd]
         self._poll.unregister(pidfd)
         os.close(pidfd)
-        if self._leases.pop(box.lease.fileno(), None):
+        if self._leases.pop(box.lease, None):
             self._poll.unregister(box.lease)
         if self._place.clear(box.slot):
             self._free.append(box.slot)  # else something is left that cannot be ended: never use it again
-        report = {"code": code, "cpu_s": usage.ru_utime + usage.ru_stime, "over": self._over.pop(box.pid, None)}
-        _tell(box.lease, report)
-        _hang_up(box.lease)
+        over = json.dumps(self._over.pop(box.pid)) if box.pid in self._over else "null"
+        _tell(box.lease, f'{{"code": {code}, "cpu_s": {usage.ru_utime + usage.ru_stime!r}, "over": {over}}}')
+        os.close(box.lease)
 
     def _waited(self, pid: int) -> float:
         """Seconds that a box could have run and did not; 0 if it has several tasks, which may wait for one another."""
@@ -1025,15 +1035,14 @@ class _Boxes:
                 os.kill(box.pid, signal.SIGKILL)
 
 
-def _tell(lease: socket.socket, message: dict) -> None:
-    with contextlib.suppress(OSError):
-        lease.send(json.dumps(message).encode() + b"\n", socket.MSG_NOSIGNAL | socket.MSG_DONTWAIT)
+_FOUR_DESCRIPTORS = socket.CMSG_SPACE(4 * 4)
 
 
-def _hang_up(lease: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        lease.shutdown(socket.SHUT_RDWR)  # also where a child still holds a copy
-    lease.close()
+def _tell(lease: int, message: str) -> None:
+    try:  # noqa: SIM105
+        os.write(lease, message.encode() + b"\n")
+    except OSError:  # the caller is gone, or does not read
+        pass
 
 
 def _status(proc: int, pid: int | str) -> dict:
@@ -1079,20 +1088,28 @@ def _descendants(proc: int, pid: int | str) -> list[int]:
     return children + [below for child in children for below in _descendants(proc, child)]
 
 
-def _limits(address_space: int, tasks: int) -> None:
+def _limit(address_space: int) -> None:
+    """In the server, for itself and for all boxes; what would hold it up as well is left to `_limit_box`."""
     for what, value in (
         (resource.RLIMIT_AS, address_space),
-        (resource.RLIMIT_NPROC, tasks),
         (resource.RLIMIT_FSIZE, DISK_MB << 20),
-        (resource.RLIMIT_NOFILE, 64),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_MEMLOCK, 0),
         (resource.RLIMIT_MSGQUEUE, 0),
         (resource.RLIMIT_STACK, min(address_space, 120 << 20)),
     ):
-        hard = resource.getrlimit(what)[1]
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(what, (value, value))
+        _lower(what, value)
+
+
+def _limit_box(tasks: int) -> None:
+    _lower(resource.RLIMIT_NPROC, tasks)
+    _lower(resource.RLIMIT_NOFILE, 64)
+
+
+def _lower(what: int, value: int) -> None:
+    hard = resource.getrlimit(what)[1]
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(what, (value, value))
 
 
 class _Uids:
@@ -1151,7 +1168,7 @@ class _Namespaces:
     """Boxes in namespaces of their own, below a read-only root."""
 
     def __init__(self, settings: dict):
-        self.slots, self.can_kill = settings["slots"], settings["level"] != "none"
+        self.slots, self.filter = settings["slots"], _Filter(kill=True)
         self.proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY)
         self._uids = None
         flags = _NEW_NS | _NEW_PID | _NEW_NET | _NEW_IPC | _NEW_UTS
@@ -1199,6 +1216,26 @@ class _Namespaces:
         os.chdir("/")
         _c("mount", b"none", b"/", None, _MS_REMOUNT | _MS_BIND | _MS_RDONLY | _MS_NOSUID | _MS_NODEV, None)
         socket.sethostname("sandbox")
+        self._mounts = os.open("self/ns/mnt", os.O_RDONLY, dir_fd=self.proc)
+        self._rooms = [self._room(slot) for slot in range(self.slots)]
+
+    def _room(self, slot: int) -> "_Room":
+        """Mounts for the boxes of a slot, with an empty /tmp that no other slot sees."""
+        _c("unshare", _NEW_NS)
+        try:
+            owner = f",uid={self._uids.of[slot]},gid={self._uids.of[slot]}" if self._uids else ""
+            options = f"size={DISK_MB}m,nr_inodes=4096,mode=700{owner}"
+            _c("mount", b"none", b"/tmp", b"tmpfs", _MS_NOSUID | _MS_NODEV | _MS_NOATIME, options.encode())
+            os.mkdir(_WORK)
+            for path, kept in self._below_tmp:
+                _target(path, os.path.isdir(kept))
+                _c("mount", kept.encode(), path.encode(), None, _MS_BIND, None)
+            if self._uids:
+                os.chown(_WORK, self._uids.of[slot], self._uids.of[slot])
+            mounts = os.open("self/ns/mnt", os.O_RDONLY, dir_fd=self.proc)
+            return _Room(mounts, os.open("/tmp", os.O_RDONLY | os.O_DIRECTORY))
+        finally:
+            _c("setns", self._mounts, _NEW_NS)
 
     @staticmethod
     def _bind(descriptor: int, target: str, folder: bool) -> None:
@@ -1219,28 +1256,24 @@ class _Namespaces:
                 _c("setns", self._own, _NEW_PID)
         return pid
 
-    def enter(self, slot: int, address_space: int) -> None:
+    def enter(self, slot: int) -> None:
         """In the box, before anything untrusted: close all doors."""
-        os.dup2(self.null, 0)
-        _c("unshare", _NEW_NS)
-        owner = f",uid={self._uids.of[slot]},gid={self._uids.of[slot]}" if self._uids else ""
-        options = f"size={DISK_MB}m,nr_inodes=4096,mode=700{owner}"
-        _c("mount", b"none", b"/tmp", b"tmpfs", _MS_NOSUID | _MS_NODEV, options.encode())
-        os.mkdir(_WORK)
-        for path, kept in self._below_tmp:
-            _target(path, os.path.isdir(kept))
-            _c("mount", kept.encode(), path.encode(), None, _MS_BIND, None)
+        _c("setns", self._rooms[slot].mounts, _NEW_NS)
         os.chdir(_WORK)
-        _limits(address_space, MAX_TASKS)
+        _limit_box(MAX_TASKS)
         if self._uids:
-            os.chown(_WORK, self._uids.of[slot], self._uids.of[slot])
             _become(self._uids.of[slot])
         else:
             _c("unshare", _NEW_USER)  # processes are counted for each namespace, and nothing is left to gain
             _keep_only(None)
 
     def clear(self, slot: int) -> bool:
-        return True  # everything went with the first process
+        """All processes went with the first; a /tmp that was touched is replaced."""
+        room = self._rooms[slot]
+        if not room.untouched():
+            room.close()
+            self._rooms[slot] = self._room(slot)
+        return True
 
     def tidying(self) -> bool:
         return False
@@ -1264,6 +1297,41 @@ class _Namespaces:
         for number in _children(self.proc, "self"):
             with contextlib.suppress(OSError, KeyError, IndexError):
                 yield _status(self.proc, number)["NSpid"][-2], number
+
+
+class _Room:
+    """A mount namespace with a /tmp of its own, which serves one box after another until one leaves a trace there."""
+
+    def __init__(self, mounts: int, tmp: int):
+        self.mounts, self._tmp = mounts, tmp
+        self._folders = list(_folders("/tmp"))
+        self._before = self._state()
+
+    def _state(self) -> list[tuple]:
+        """Of each folder what changes when anything in it does; a change time cannot be put back."""
+        found = [os.stat(path, dir_fd=self._tmp, follow_symlinks=False) for path in self._folders]
+        return [
+            (s.st_ino, s.st_mode, s.st_uid, s.st_gid, s.st_nlink, s.st_size, s.st_mtime_ns, s.st_ctime_ns)
+            for s in found
+        ]
+
+    def untouched(self) -> bool:
+        try:
+            return self._state() == self._before
+        except OSError:
+            return False
+
+    def close(self) -> None:
+        os.close(self.mounts)
+        os.close(self._tmp)
+
+
+def _folders(top: str):
+    """The folders of one file system, from `top` downwards, as paths from there."""
+    device = os.stat(top).st_dev
+    for path, names, _ in os.walk(top):
+        names[:] = [name for name in names if os.stat(os.path.join(path, name)).st_dev == device]
+        yield os.path.relpath(path, top)
 
 
 def _target(path: str, folder: bool) -> None:
@@ -1306,7 +1374,7 @@ class _Users:
     """Boxes told apart by user id, each with a folder of its own, shut in by Landlock at that level."""
 
     def __init__(self, settings: dict):
-        self.slots, self.can_kill = settings["slots"], settings["level"] != "none"
+        self.slots, self.filter = settings["slots"], _Filter(kill=settings["level"] != "none")
         self.proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY)
         self.null = os.open("/dev/null", os.O_RDWR)
         self._landlock = settings["level"] == "landlock"
@@ -1350,18 +1418,15 @@ class _Users:
     def fork(self) -> int:
         return os.fork()
 
-    def enter(self, slot: int, address_space: int) -> None:
-        os.dup2(self.null, 0)
+    def enter(self, slot: int) -> None:
         os.setsid()
         folder = self._folders[slot]
         os.environ.update(HOME=folder, TMPDIR=folder)
         os.chdir(folder)
-        uid = os.getuid()
-        _limits(address_space, MAX_TASKS if self._uids else MAX_TASKS + _tasks_of(self.proc, uid))
+        _limit_box(MAX_TASKS if self._uids else MAX_TASKS + _tasks_of(self.proc, os.getuid()))
         if self._uids:
             _become(self._uids.of[slot], self._capability)
         _c("prctl", _PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        _c("prctl", _NO_NEW_PRIVS, 1, 0, 0, 0)
         if self._rules[slot] is not None:
             _syscall("landlock_restrict_self", self._rules[slot], 0)
 
@@ -1603,41 +1668,61 @@ _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 _ALLOW, _KILL_PROCESS, _NO_SUCH_CALL, _NO_PERMISSION = 0x7FFF0000, 0x80000000, 0x50000 | 38, 0x50000 | 1
 
 
-@lru_cache
 def _filter(kill: bool) -> bytes:
-    """The program for seccomp, for this machine. `kill`: whether signals can be sent."""
+    """The program for seccomp, for this machine. `kill`: whether signals can be sent.
+
+    It searches by halves: the kernel tries it on every call when a box installs it, which takes most of the time.
+    """
     if os.uname().machine not in _MACHINES:
         raise SandboxError(f"no system-call filter for {os.uname().machine}; only for {' and '.join(_MACHINES)}")
     column, audit = _MACHINES[os.uname().machine]
     named = _PERMITTED + (", " + _KILL if kill else "")
-    numbers = sorted(int(n) for entry in named.split(",") if (n := entry.split()[1 + column]) != "-")
-    load, equal, at_least, above, any_bit, mask, give = 0x20, 0x15, 0x35, 0x25, 0x45, 0x54, 0x06
-    code = [(load, 0, 0, 4), (equal, 1, 0, audit), (give, 0, 0, _KILL_PROCESS), (load, 0, 0, 0)]
-    while numbers:
-        first = last = numbers.pop(0)
-        while numbers and numbers[0] == last + 1:
-            last = numbers.pop(0)
-        code += [(at_least, 0, 2, first), (above, 1, 0, last), (give, 0, 0, _ALLOW)]
-    for *both, argument, rule, values in _SIFTED:
-        then = [(load, 0, 0, 16 + 8 * argument)] + [(mask, 0, 0, 0xF)] * (rule == "stream")
-        hit, miss = (_NO_PERMISSION, _ALLOW) if rule in ("not", "none of") else (_ALLOW, _NO_PERMISSION)
-        for value in values:
-            then += [(any_bit if rule == "none of" else equal, 0, 1, value), (give, 0, 0, hit)]
-        then += [(give, 0, 0, miss)]
-        code += [(equal, 0, len(then), both[column]), *then]
-    code += [(equal, 0, 1, (41, 198)[column]), (give, 0, 0, _NO_PERMISSION)]  # socket: refused, as without a network
-    code += [(give, 0, 0, _NO_SUCH_CALL)]
+    then = {int(n): [(_GIVE, 0, 0, _ALLOW)] for entry in named.split(",") if (n := entry.split()[1 + column]) != "-"}
+    then |= {sifted[column]: _sift(*sifted[2:]) for sifted in _SIFTED}
+    then[(41, 198)[column]] = [(_GIVE, 0, 0, _NO_PERMISSION)]  # socket: refused, as without a network
+    no_such = [(_GIVE, 0, 0, _NO_SUCH_CALL)]
+    pieces = [(0, then.get(0, no_such))]  # first number, and what to do from there on
+    for number in sorted({n + more for n in then for more in (0, 1)}):
+        if then.get(number, no_such) != pieces[-1][1]:
+            pieces.append((number, then.get(number, no_such)))
+    code = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, audit), (_GIVE, 0, 0, _KILL_PROCESS), (_LOAD, 0, 0, 0), *_search(pieces)]
     return b"".join(struct.pack("HBBI", *line) for line in code)
+
+
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _MASK, _GIVE = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
+
+
+def _sift(argument: int, rule: str, values: tuple[int, ...]) -> list[tuple]:
+    code = [(_LOAD, 0, 0, 16 + 8 * argument)] + [(_MASK, 0, 0, 0xF)] * (rule == "stream")
+    hit, miss = (_NO_PERMISSION, _ALLOW) if rule in ("not", "none of") else (_ALLOW, _NO_PERMISSION)
+    for value in values:
+        code += [(_ANY_BIT if rule == "none of" else _EQUAL, 0, 1, value), (_GIVE, 0, 0, hit)]
+    return [*code, (_GIVE, 0, 0, miss)]
+
+
+def _search(pieces: list[tuple[int, list]]) -> list[tuple]:
+    if len(pieces) == 1:
+        return pieces[0][1]
+    half = len(pieces) // 2
+    below, above = _search(pieces[:half]), _search(pieces[half:])
+    return [(_AT_LEAST, len(below), 0, pieces[half][0]), *below, *above]
 
 
 class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("code", ctypes.c_char_p))
 
 
-def _install_filter(kill: bool) -> None:
-    code = _filter(kill)
-    _c("prctl", _NO_NEW_PRIVS, 1, 0, 0, 0)
-    _c("prctl", _SECCOMP, 2, ctypes.byref(_Program(len(code) // 8, code)), 0, 0)
+class _Filter:
+    """Installs the filter when called; made in the server, so that a box finds everything ready."""
+
+    def __init__(self, kill: bool):
+        code = _filter(kill)
+        self._program = _Program(len(code) // 8, code)
+        self._arguments = [ctypes.c_long(number) for number in (_SECCOMP, 2, ctypes.addressof(self._program), 0, 0)]
+
+    def __call__(self) -> None:
+        if _libc.prctl(*self._arguments):
+            raise OSError(ctypes.get_errno(), "the system-call filter is refused")
 
 
 # --- in the box ---------------------------------------------------------------------------------------------------
@@ -1647,10 +1732,10 @@ _TALK = 3
 _QUICK_S = 0.02  # a module that loads faster is loaded anew for every call
 
 
-def _box(place, slot: int, address_space: int, talk: int, out: int, err: int | None = None) -> None:
+def _box(place, slot: int, talk: int, out: int, err: int | None = None) -> None:
     """Shut the door, read the request, run it. Never returns."""
     try:
-        place.enter(slot, address_space)
+        place.enter(slot)
         for source, target in ((place.null, 0), (out, 1), (place.null if err is None else err, 2), (talk, _TALK)):
             os.dup2(source, target)
         os.set_inheritable(_TALK, False)
@@ -1658,10 +1743,10 @@ def _box(place, slot: int, address_space: int, talk: int, out: int, err: int | N
         request = json.loads(_receive())
         if request["kind"] == "program":
             _provide(request["stdin"].encode("utf-8", "surrogatepass"))
-        _install_filter(place.can_kill)
-        _send({"status": "started"})
+        place.filter()
+        _send("started")
     except BaseException as error:
-        _send({"status": "failed", "error": f"the box could not be closed: {error!r}"}, "", talk)
+        _send("failed", f"the box could not be closed: {error!r}", talk=talk)
         os._exit(1)
     try:
         sys.argv[:] = [_FILE]
@@ -1683,24 +1768,21 @@ def _provide(stdin: bytes) -> None:
     os.close(descriptor)
 
 
-def _receive() -> bytes:
-    size = int.from_bytes(_read(4), "little")
-    return _read(size)
-
-
-def _read(size: int) -> bytes:
-    parts = []
-    while size:
-        part = os.read(_TALK, min(size, 1 << 20))
+def _receive() -> str:
+    """The next message, in ASCII; the caller sends none before the last is answered."""
+    data = bytearray()
+    while len(data) < 4 or len(data) < 4 + int.from_bytes(data[:4], "little"):
+        part = os.read(_TALK, 1 << 16)
         if not part:
             os._exit(1)
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
+        data += part
+    return data[4:].decode("ascii")
 
 
-def _send(head: dict, value: str = "", talk: int = _TALK) -> None:
-    payload = f"{json.dumps(head)}\n{value}".encode()
+def _send(status: str, error: str = "", more: str = "", value: str = "", talk: int = _TALK) -> None:
+    """`more` is JSON for the head, `value` what follows it."""
+    error = json.dumps(error) if error else '""'
+    payload = f'{{"status": "{status}", "error": {error}{more}}}\n{value}'.encode()
     rest = memoryview(len(payload).to_bytes(4, "little") + payload)
     while rest:
         rest = rest[os.write(talk, rest) :]
@@ -1712,7 +1794,7 @@ def _compiled(source: str) -> types.CodeType | None:
     try:
         code = compile(source, _FILE, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
-        _send({"status": "syntax error", "error": _described(error)})
+        _send("syntax error", _described(error))
         return None
     linecache.cache[_FILE] = len(source), None, source.splitlines(True), _FILE
     return code
@@ -1728,20 +1810,20 @@ def _run_calls(source: str, entry_point: str) -> None:
     if status == "ok" and _callable(module, entry_point) is None:
         status, error = "no function", f"the source defines no function {entry_point}"
     if status != "ok":
-        _send({"status": status, "error": error})
+        _send(status, error)
         return
     keep = time.monotonic() - start > _QUICK_S or _left_something_running()
-    _send({"status": "loaded"})
+    _send("loaded")
     while True:
-        token, _, arguments = _receive().partition(b"\n")
-        arguments = json.loads(arguments, object_pairs_hook=_untag)
+        token, _, arguments = _receive().partition("\n")
+        arguments = _FROM_JSON(arguments)[0]
         spent = time.process_time()
         status, error, value = _attempt(lambda: _answer(module or _load(code), entry_point, arguments))  # noqa: B023
         if not keep:
             module = None
         _flush()
         cpu_s = time.process_time() - spent
-        _send({"status": status, "error": error, "token": int(token), "cpu_s": cpu_s}, value or "")
+        _send(status, error, f', "token": {token}, "cpu_s": {cpu_s!r}', value or "")
 
 
 def _load(code: types.CodeType) -> types.ModuleType:
@@ -1814,8 +1896,10 @@ def _described(error: BaseException) -> str:
 
 def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(BaseException):
+        try:  # noqa: SIM105
             stream.flush()
+        except BaseException:
+            pass
 
 
 def _run_program(source: str) -> None:
@@ -1845,7 +1929,7 @@ def _ended(work) -> int:
         return 1
     except BaseException as error:
         status = "memory limit" if isinstance(error, MemoryError) else "exception"
-        _send({"status": status, "error": _described(error)})
+        _send(status, _described(error))
         frames = error.__traceback__
         while frames and frames.tb_frame.f_code.co_filename != _FILE:
             frames = frames.tb_next
