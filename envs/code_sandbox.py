@@ -798,6 +798,7 @@ def _untag(pairs: list[tuple[str, object]]) -> object:
     return {"s": set, "z": frozenset, "d": dict}[tag](body)
 
 
+_REQUEST = json.JSONDecoder().raw_decode
 _FROM_JSON = json.JSONDecoder(object_pairs_hook=_untag).raw_decode
 
 
@@ -820,6 +821,18 @@ def _c(name: str, *arguments):
         number = ctypes.get_errno()
         raise OSError(number, f"{name}: {os.strerror(number)}")
     return result
+
+
+class _Ready:
+    """A call of libc with all that it needs made in the server: a box pays for each page that it is first to touch."""
+
+    def __init__(self, name: str, *arguments):
+        self._function, self._name = getattr(_libc, name), name
+        self._arguments = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
+
+    def __call__(self) -> None:
+        if self._function(*self._arguments) < 0:
+            raise OSError(ctypes.get_errno(), f"{self._name} is refused")
 
 
 def _syscall(name: str, *arguments):
@@ -1089,7 +1102,7 @@ def _descendants(proc: int, pid: int | str) -> list[int]:
 
 
 def _limit(address_space: int) -> None:
-    """In the server, for itself and for all boxes; what would hold it up as well is left to `_limit_box`."""
+    """In the server, for itself and for all boxes; what would hold it up as well is left to `_limits_of_a_box`."""
     for what, value in (
         (resource.RLIMIT_AS, address_space),
         (resource.RLIMIT_FSIZE, DISK_MB << 20),
@@ -1101,15 +1114,18 @@ def _limit(address_space: int) -> None:
         _lower(what, value)
 
 
-def _limit_box(tasks: int) -> None:
-    _lower(resource.RLIMIT_NPROC, tasks)
-    _lower(resource.RLIMIT_NOFILE, 64)
-
-
 def _lower(what: int, value: int) -> None:
+    resource.setrlimit(what, (_at_most(what, value),) * 2)
+
+
+def _at_most(what: int, value: int) -> int:
     hard = resource.getrlimit(what)[1]
-    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-    resource.setrlimit(what, (value, value))
+    return value if hard == resource.RLIM_INFINITY else min(value, hard)
+
+
+def _limits_of_a_box(tasks: int) -> list[_Ready]:
+    limits = (resource.RLIMIT_NPROC, tasks), (resource.RLIMIT_NOFILE, 64)
+    return [_Ready("setrlimit", what, struct.pack("2L", *(_at_most(what, value),) * 2)) for what, value in limits]
 
 
 class _Uids:
@@ -1141,21 +1157,18 @@ def _uids_in_use() -> set[int]:
     return used
 
 
-def _become(uid: int, capability: int | None = None) -> None:
+def _becoming(uid: int, capability: int | None = None) -> list[_Ready]:
     """Give up root for good; `capability` alone is kept, also by programs that are executed."""
-    if capability is not None:
-        _c("prctl", _KEEPCAPS, 1, 0, 0, 0)
-    os.setgroups([])
-    os.setresgid(uid, uid, uid)
-    os.setresuid(uid, uid, uid)
-    _keep_only(capability)
-    if capability is not None:
-        _c("prctl", _AMBIENT, 2, capability, 0, 0)
+    calls = [_Ready("setgroups", 0, None), _Ready("setresgid", uid, uid, uid), _Ready("setresuid", uid, uid, uid)]
+    if capability is None:
+        return [*calls, _keeping_only(None)]
+    keep, pass_on = _Ready("prctl", _KEEPCAPS, 1, 0, 0, 0), _Ready("prctl", _AMBIENT, 2, capability, 0, 0)
+    return [keep, *calls, _keeping_only(capability), pass_on]
 
 
-def _keep_only(capability: int | None) -> None:
+def _keeping_only(capability: int | None) -> _Ready:
     bits = 0 if capability is None else 1 << capability  # effective, permitted, inheritable
-    _c("capset", struct.pack("Ii", 0x20080522, 0), struct.pack("6I", bits, bits, bits, 0, 0, 0))
+    return _Ready("capset", struct.pack("Ii", 0x20080522, 0), struct.pack("6I", bits, bits, bits, 0, 0, 0))
 
 
 # --- level "namespaces" -------------------------------------------------------------------------------------------
@@ -1168,7 +1181,7 @@ class _Namespaces:
     """Boxes in namespaces of their own, below a read-only root."""
 
     def __init__(self, settings: dict):
-        self.slots, self.filter = settings["slots"], _Filter(kill=True)
+        self.slots, self.filter = settings["slots"], _filtering(kill=True)
         self.proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY)
         self._uids = None
         flags = _NEW_NS | _NEW_PID | _NEW_NET | _NEW_IPC | _NEW_UTS
@@ -1232,8 +1245,10 @@ class _Namespaces:
                 _c("mount", kept.encode(), path.encode(), None, _MS_BIND, None)
             if self._uids:
                 os.chown(_WORK, self._uids.of[slot], self._uids.of[slot])
-            mounts = os.open("self/ns/mnt", os.O_RDONLY, dir_fd=self.proc)
-            return _Room(mounts, os.open("/tmp", os.O_RDONLY | os.O_DIRECTORY))
+                leave = _becoming(self._uids.of[slot])
+            else:  # processes are counted for each user namespace, and in a new one nothing is left to gain
+                leave = [_Ready("unshare", _NEW_USER), _keeping_only(None)]
+            return _Room(os.open("self/ns/mnt", os.O_RDONLY, dir_fd=self.proc), leave)
         finally:
             _c("setns", self._mounts, _NEW_NS)
 
@@ -1258,14 +1273,8 @@ class _Namespaces:
 
     def enter(self, slot: int) -> None:
         """In the box, before anything untrusted: close all doors."""
-        _c("setns", self._rooms[slot].mounts, _NEW_NS)
-        os.chdir(_WORK)
-        _limit_box(MAX_TASKS)
-        if self._uids:
-            _become(self._uids.of[slot])
-        else:
-            _c("unshare", _NEW_USER)  # processes are counted for each namespace, and nothing is left to gain
-            _keep_only(None)
+        for call in self._rooms[slot].doors:
+            call()
 
     def clear(self, slot: int) -> bool:
         """All processes went with the first; a /tmp that was touched is replaced."""
@@ -1302,8 +1311,10 @@ class _Namespaces:
 class _Room:
     """A mount namespace with a /tmp of its own, which serves one box after another until one leaves a trace there."""
 
-    def __init__(self, mounts: int, tmp: int):
-        self.mounts, self._tmp = mounts, tmp
+    def __init__(self, mounts: int, leave: list[_Ready]):
+        move = _Ready("setns", mounts, _NEW_NS), _Ready("chdir", _WORK.encode())
+        self.doors = [*move, *_limits_of_a_box(MAX_TASKS), *leave]  # for a box, to close behind itself
+        self._mounts, self._tmp = mounts, os.open("/tmp", os.O_RDONLY | os.O_DIRECTORY)
         self._folders = list(_folders("/tmp"))
         self._before = self._state()
 
@@ -1322,7 +1333,7 @@ class _Room:
             return False
 
     def close(self) -> None:
-        os.close(self.mounts)
+        os.close(self._mounts)
         os.close(self._tmp)
 
 
@@ -1374,7 +1385,7 @@ class _Users:
     """Boxes told apart by user id, each with a folder of its own, shut in by Landlock at that level."""
 
     def __init__(self, settings: dict):
-        self.slots, self.filter = settings["slots"], _Filter(kill=settings["level"] != "none")
+        self.slots, self.filter = settings["slots"], _filtering(kill=settings["level"] != "none")
         self.proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY)
         self.null = os.open("/dev/null", os.O_RDWR)
         self._landlock = settings["level"] == "landlock"
@@ -1399,7 +1410,8 @@ class _Users:
             code = 1
             try:
                 folders = _readable()
-                _become(self._uids.spare)
+                for call in _becoming(self._uids.spare):
+                    call()
                 for folder in folders:
                     os.listdir(folder)
                 code = 0
@@ -1423,10 +1435,10 @@ class _Users:
         folder = self._folders[slot]
         os.environ.update(HOME=folder, TMPDIR=folder)
         os.chdir(folder)
-        _limit_box(MAX_TASKS if self._uids else MAX_TASKS + _tasks_of(self.proc, os.getuid()))
-        if self._uids:
-            _become(self._uids.of[slot], self._capability)
-        _c("prctl", _PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        others = 0 if self._uids else _tasks_of(self.proc, os.getuid())
+        leave = _becoming(self._uids.of[slot], self._capability) if self._uids else []
+        for call in (*_limits_of_a_box(MAX_TASKS + others), *leave, _Ready("prctl", _PDEATHSIG, 9, 0, 0, 0)):
+            call()
         if self._rules[slot] is not None:
             _syscall("landlock_restrict_self", self._rules[slot], 0)
 
@@ -1712,17 +1724,9 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("code", ctypes.c_char_p))
 
 
-class _Filter:
-    """Installs the filter when called; made in the server, so that a box finds everything ready."""
-
-    def __init__(self, kill: bool):
-        code = _filter(kill)
-        self._program = _Program(len(code) // 8, code)
-        self._arguments = [ctypes.c_long(number) for number in (_SECCOMP, 2, ctypes.addressof(self._program), 0, 0)]
-
-    def __call__(self) -> None:
-        if _libc.prctl(*self._arguments):
-            raise OSError(ctypes.get_errno(), "the system-call filter is refused")
+def _filtering(kill: bool) -> _Ready:
+    code = _filter(kill)
+    return _Ready("prctl", _SECCOMP, 2, ctypes.byref(_Program(len(code) // 8, code)), 0, 0)
 
 
 # --- in the box ---------------------------------------------------------------------------------------------------
@@ -1740,7 +1744,7 @@ def _box(place, slot: int, talk: int, out: int, err: int | None = None) -> None:
             os.dup2(source, target)
         os.set_inheritable(_TALK, False)
         os.closerange(_TALK + 1, 1 << 20)
-        request = json.loads(_receive())
+        request, _ = _REQUEST(_receive())
         if request["kind"] == "program":
             _provide(request["stdin"].encode("utf-8", "surrogatepass"))
         place.filter()
