@@ -406,7 +406,7 @@ class _Check:
         self._server, self.level = server, level
         self.reason, self.report = None, None
         self.stdout, self.stderr = bytearray(), bytearray()
-        self._in, self._leased, self._out = bytearray(), bytearray(), memoryview(b"")
+        self._in, self._leased, self._out = bytearray(), b"", memoryview(b"")
         self._ends, self._pipes = [], {}
         self._waited, self._granted, self._grace, self._most = None, 0.0, 0.0, 0.0  # seconds
 
@@ -421,17 +421,18 @@ class _Check:
             for _ in range(2):
                 near, other = socket.socketpair()
                 self._ends.append(near)
-                far.append(other)
+                far.append(other.detach())
                 near.setblocking(False)
+            os.set_blocking(far[0], False)  # the server waits for no caller
             for sink in (self.stdout, self.stderr) if kind == "program" else (self.stdout,):
                 read, write = os.pipe()
-                far.append(open(write, "wb", 0))  # noqa: SIM115
+                far.append(write)
                 self._pipes[read] = sink
                 os.set_blocking(read, False)
-            self._server.send(kind, [end.fileno() for end in far])
+            self._server.send(kind, far)
         finally:
             for end in far:
-                end.close()
+                os.close(end)
         self._lease, self._talk = self._ends
         for descriptor in (self._lease, self._talk, *self._pipes):
             self._poll.register(descriptor, select.POLLIN)
@@ -441,7 +442,9 @@ class _Check:
         self._grace, self._most = 0.0, (MAX_STRETCH - 1) * (deadline - time.monotonic())
         if payload is not None:
             self._out = memoryview(len(payload).to_bytes(4, "little") + payload)
-            self._poll.modify(self._talk, select.POLLIN | select.POLLOUT)
+            self._say()
+            if self._out:
+                self._poll.modify(self._talk, select.POLLIN | select.POLLOUT)
         while True:
             message = self._next_message()
             if message is not None and self.reason == "time limit":
@@ -503,7 +506,7 @@ class _Check:
     def _collect(self, descriptor: int) -> bool:
         """Take what there is on a pipe; False when there is nothing."""
         try:
-            data = os.read(descriptor, 1 << 18)
+            data = os.read(descriptor, 1 << 16)
         except BlockingIOError:
             return False
         if data:
@@ -512,13 +515,17 @@ class _Check:
             self._drop(descriptor)
         return bool(data)
 
+    def _say(self) -> None:
+        with contextlib.suppress(OSError):  # no room now; or nobody there, and then there is an end to read
+            self._out = self._out[self._talk.send(self._out) :]
+
     def _converse(self, event: int) -> bool:
+        if event & select.POLLOUT:
+            self._say()
+            if not self._out:
+                self._poll.modify(self._talk, select.POLLIN)
         try:
-            if self._out and event & select.POLLOUT:
-                self._out = self._out[self._talk.send(self._out) :]
-                if not self._out:
-                    self._poll.modify(self._talk, select.POLLIN)
-            data = self._talk.recv(1 << 18)
+            data = self._talk.recv(1 << 16)
         except BlockingIOError:
             return False
         except OSError:
@@ -531,21 +538,29 @@ class _Check:
     def _hear(self) -> None:
         """The server tells how long the box had to wait, when asked, and at the end that nothing of it is left."""
         try:
-            data = self._lease.recv(4096)
+            self._note(self._lease.recv(4096))
         except BlockingIOError:
             return
         except OSError:
-            data = b""
-        self._leased += data
-        for line in self._leased.split(b"\n")[:-1]:
-            self._waited = json.loads(line).get("waited", self._waited)
-        if not data:
+            self._note(b"")
+        if self.report is not None:
             self._drop(self._lease.fileno())
-            self.report = self._last_line()
             while self._converse(select.POLLIN):
                 pass
             self.drain()
             self.reason = "ended"
+
+    def _note(self, data: bytes) -> None:
+        """Take what the server wrote; its report is empty if it died before that was complete."""
+        *lines, rest = (self._leased + data).split(b"\n")
+        self._leased = rest
+        for line in map(json.loads, lines):
+            if "waited" in line:
+                self._waited = line["waited"]
+            else:
+                self.report = line
+        if not data and self.report is None:
+            self.report = {}
 
     def drain(self) -> None:
         """Take what was written to the pipes so far."""
@@ -576,23 +591,19 @@ class _Check:
         # A box that waits for a call leaves by itself when none can come; for any other the server is told to end it.
         if self.reason or not self._ends_by(self._talk, 0.05):
             self._ends_by(self._lease, 10)
-        self.report = self._last_line()
+        self.report = self.report or {}
         self.drain()
 
     def _ends_by(self, line: socket.socket, seconds: float) -> bool:
         """Hang up on a line; whether the server then reports the end of the box in time."""
-        with contextlib.suppress(OSError):
+        try:
             line.shutdown(socket.SHUT_WR)
             self._lease.settimeout(seconds)
-            while data := self._lease.recv(4096):
-                self._leased += data
-            return True
-        return False
-
-    def _last_line(self) -> dict:
-        """The report; empty if the server died before it was complete."""
-        lines = [json.loads(line) for line in self._leased.split(b"\n")[:-1]]
-        return next((line for line in reversed(lines) if "waited" not in line), {})
+            while self.report is None:
+                self._note(self._lease.recv(4096))
+        except OSError:
+            return False
+        return True
 
     def verdict(self) -> tuple[str, str]:
         """Status and error of a conversation that is over without an answer."""
@@ -672,7 +683,7 @@ def _judge_call(check: _Check, arguments: bytes, limit: float) -> tuple[Outcome,
     else:
         status, error = message["status"], str(message.get("error", ""))[:2000]
         claimed = message.get("cpu_s")
-        cpu = min(max(claimed, 0.0), wall * _cores()) if type(claimed) is float and claimed == claimed else 0.0
+        cpu = min(max(claimed, 0.0), wall * MAX_TASKS) if type(claimed) is float and claimed == claimed else 0.0
         if status == "ok":
             status, value, error = _decode(message["value"])
         elif status not in _FAILURES:
@@ -682,10 +693,8 @@ def _judge_call(check: _Check, arguments: bytes, limit: float) -> tuple[Outcome,
 
 def _secret_order(n: int) -> list[int]:
     """Any order but the one given."""
-    import random
-
-    order = list(range(n))
-    random.SystemRandom().shuffle(order)
+    noise = os.urandom(8 * n)
+    order = sorted(range(n), key=lambda index: noise[8 * index : 8 * index + 8])
     return order if n < 2 or order != sorted(order) else order[1:] + order[:1]
 
 
