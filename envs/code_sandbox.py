@@ -27,24 +27,22 @@ limits on memory, processes, files and output, an empty environment, no descript
 It does not guard against faults of the kernel or leaks through timing.
 """
 
+import _socket as socket  # what the public module adds would be copied with each fork of the server
 import atexit
 import contextlib
 import ctypes
 import errno
 import gc
 import json
-import linecache
 import os
 import re
 import resource
 import select
 import signal
-import socket
 import stat
 import struct
 import sys
 import time
-import traceback
 import types
 import warnings
 import weakref
@@ -900,7 +898,8 @@ def _preload(numpy: bool) -> None:
             __import__(name)
     sys.dont_write_bytecode = True
     sys.path[:] = [folder for folder in sys.path if _is_ours(folder)]
-    module = _load(_compiled("def double(x):\n    return 2 * x"))
+    source = "def double(x):\n    return 2 * x"
+    module = _load(_compiled(source), _Loader(source))
     for _ in range(20):  # what every box does, so that memory is laid out for it
         _attempt(lambda: _answer(module, "double", _FROM_JSON("[21]")[0]))
     gc.collect()
@@ -1803,23 +1802,20 @@ def _send(status: str, error: str = "", more: str = "", value: str = "", talk: i
 
 def _compiled(source: str) -> types.CodeType | None:
     """The code, or None after the caller was told what is wrong with it."""
-    source = source.removeprefix("\ufeff")
     try:
-        code = compile(source, _FILE, "exec", dont_inherit=True)
+        return compile(source.removeprefix("\ufeff"), _FILE, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
         _send("syntax error", _described(error))
         return None
-    linecache.cache[_FILE] = len(source), None, source.splitlines(True), _FILE
-    return code
 
 
 def _run_calls(source: str, entry_point: str) -> None:
     """Load, then answer calls until the caller has enough."""
-    code = _compiled(source)
+    code, loader = _compiled(source), _Loader(source)
     if code is None:
         return
     start = time.monotonic()
-    status, error, module = _attempt(lambda: _load(code))
+    status, error, module = _attempt(lambda: _load(code, loader))
     if status == "ok" and _callable(module, entry_point) is None:
         status, error = "no function", f"the source defines no function {entry_point}"
     if status != "ok":
@@ -1831,7 +1827,7 @@ def _run_calls(source: str, entry_point: str) -> None:
         token, _, arguments = _receive().partition("\n")
         arguments = _FROM_JSON(arguments)[0]
         spent = time.process_time()
-        status, error, value = _attempt(lambda: _answer(module or _load(code), entry_point, arguments))  # noqa: B023
+        status, error, value = _attempt(lambda: _answer(module or _load(code, loader), entry_point, arguments))  # noqa: B023
         if not keep:
             module = None
         _flush()
@@ -1839,11 +1835,25 @@ def _run_calls(source: str, entry_point: str) -> None:
         _send(status, error, f', "token": {token}, "cpu_s": {cpu_s!r}', value or "")
 
 
-def _load(code: types.CodeType) -> types.ModuleType:
-    module = types.ModuleType("solution")
-    module.__file__ = _FILE
-    sys.modules["solution"] = module
+class _Loader:
+    """Where tracebacks and `inspect` look for the source."""
+
+    def __init__(self, source: str):
+        self._source = source
+
+    def get_source(self, _: str) -> str:
+        return self._source
+
+
+def _load(code: types.CodeType, loader: _Loader) -> types.ModuleType:
+    module = _module("solution", loader)
     exec(code, module.__dict__)
+    return module
+
+
+def _module(name: str, loader: _Loader) -> types.ModuleType:
+    module = sys.modules[name] = types.ModuleType(name)
+    module.__file__, module.__loader__ = _FILE, loader
     return module
 
 
@@ -1901,10 +1911,17 @@ def _described(error: BaseException) -> str:
     """As in "ValueError: no such thing (line 3)"."""
     try:
         text = f"{type(error).__name__}: {error}"[:500].rstrip(": ")
-        lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == _FILE]
+        lines = [frame.tb_lineno for frame in _frames(error) if frame.tb_frame.f_code.co_filename == _FILE]
     except BaseException:
         return "an exception that cannot be printed"
     return f"{text} (line {lines[-1]})" if lines and not isinstance(error, SyntaxError) else text
+
+
+def _frames(error: BaseException):
+    frame = error.__traceback__
+    while frame:
+        yield frame
+        frame = frame.tb_next
 
 
 def _flush() -> None:
@@ -1920,8 +1937,7 @@ def _run_program(source: str) -> None:
     code = _compiled(source)
     if code is None:
         return
-    module = sys.modules["__main__"] = types.ModuleType("__main__")
-    module.__file__ = _FILE
+    module = _module("__main__", _Loader(source))
     status = _ended(lambda: exec(code, module.__dict__))
     if "threading" in sys.modules:
         _ended(sys.modules["threading"]._shutdown)
@@ -1943,8 +1959,8 @@ def _ended(work) -> int:
     except BaseException as error:
         status = "memory limit" if isinstance(error, MemoryError) else "exception"
         _send(status, _described(error))
-        frames = error.__traceback__
-        while frames and frames.tb_frame.f_code.co_filename != _FILE:
-            frames = frames.tb_next
-        traceback.print_exception(type(error), error, frames)
+        ours = (frame for frame in _frames(error) if frame.tb_frame.f_code.co_filename == _FILE)
+        import traceback
+
+        traceback.print_exception(type(error), error, next(ours, None))
         return 1
