@@ -903,6 +903,8 @@ def _preload(numpy: bool) -> None:
     for _ in range(20):  # what every box does, so that memory is laid out for it
         _attempt(lambda: _answer(module, "double", _FROM_JSON("[21]")[0]))
     gc.collect()
+    with contextlib.suppress(AttributeError):  # only glibc has it
+        _libc.malloc_trim(0)
     gc.freeze()
 
 
@@ -1208,7 +1210,8 @@ class _Namespaces:
 
     def settle(self) -> None:
         """In the first process of the new namespace: build the root and move there."""
-        self._own = os.open("/proc/self/ns/pid", os.O_RDONLY)
+        self._part = _Ready("unshare", _NEW_PID)
+        self._rejoin = _Ready("setns", os.open("/proc/self/ns/pid", os.O_RDONLY), _NEW_PID)
         self.null = os.open("/dev/null", os.O_RDWR)
         _c("mount", b"none", b"/", None, _MS_REC | _MS_PRIVATE, None)
         folders = _readable()
@@ -1270,13 +1273,13 @@ class _Namespaces:
 
     def fork(self) -> int:
         """A child that is the first process of its own namespace."""
-        _c("unshare", _NEW_PID)
+        self._part()
         pid = -1
         try:
             pid = os.fork()
         finally:
             if pid:
-                _c("setns", self._own, _NEW_PID)
+                self._rejoin()
         return pid
 
     def enter(self, slot: int) -> None:
