@@ -1030,6 +1030,8 @@ class _Boxes:
             self._poll.unregister(box.lease)
         if self._place.clear(box.slot):
             self._free.append(box.slot)  # else something is left that cannot be ended: never use it again
+        if not self._boxes:
+            self._place.rest()
         over = json.dumps(self._over.pop(box.pid)) if box.pid in self._over else "null"
         _tell(box.lease, f'{{"code": {code}, "cpu_s": {usage.ru_utime + usage.ru_stime!r}, "over": {over}}}')
         os.close(box.lease)
@@ -1048,7 +1050,7 @@ class _Boxes:
     def _watch(self) -> None:
         """End boxes whose processes together hold too much memory or disk."""
         old = [box for box in self._boxes.values() if time.monotonic() - box.start > 0.05]
-        if not old:
+        if not old or self._place.calm():
             return
         held = self._place.held(self._boxes.values())
         for box in old:
@@ -1212,6 +1214,12 @@ class _Namespaces:
         """In the first process of the new namespace: build the root and move there."""
         self._part = _Ready("unshare", _NEW_PID)
         self._rejoin = _Ready("setns", os.open("/proc/self/ns/pid", os.O_RDONLY), _NEW_PID)
+        self._pids = None
+        with contextlib.suppress(OSError):
+            self._pids = os.open("sys/kernel/ns_last_pid", os.O_RDONLY, dir_fd=self.proc)
+        about = _status(self.proc, "self")  # by its limit alone, a single process stays below what `_watch` would end
+        self._bounded = self._pids is not None and about["VmSize"] - about["RssAnon"] < 64 << 20
+        self._last, self._single = 0, False
         self.null = os.open("/dev/null", os.O_RDWR)
         _c("mount", b"none", b"/", None, _MS_REC | _MS_PRIVATE, None)
         folders = _readable()
@@ -1280,7 +1288,24 @@ class _Namespaces:
         finally:
             if pid:
                 self._rejoin()
+        if pid:
+            self._single = self._single and pid == self._last + 1
+            self._last = pid
         return pid
+
+    def calm(self) -> bool:
+        """Whether no box can hold too much: each is a single process, for no number was given to any other."""
+        if self._bounded and self._single:
+            self._single = self._last_pid() == self._last
+        return self._single
+
+    def rest(self) -> None:
+        """There are no boxes now."""
+        if self._bounded and not self._single:
+            self._last, self._single = self._last_pid(), True
+
+    def _last_pid(self) -> int:
+        return int(os.pread(self._pids, 32, 0))
 
     def enter(self, slot: int) -> None:
         """In the box, before anything untrusted: close all doors."""
@@ -1484,6 +1509,12 @@ class _Users:
             else:
                 self._removers.add(pid)
         return os.path.isdir(folder)
+
+    def calm(self) -> bool:
+        return False
+
+    def rest(self) -> None:
+        pass
 
     def tidying(self) -> bool:
         """Whether files are still being removed."""
