@@ -200,7 +200,7 @@ class Sandbox:
 
     def _checked(self, source: str, judge):
         """The result of `judge` on a fresh check; once more, on a new server, if the first gave no judgement."""
-        numpy = re.search(r"\bnumpy\b", source) is not None
+        numpy = "numpy" in source and re.search(r"\bnumpy\b", source) is not None
         with self._room:
             for attempt in range(2):
                 server = self._server(numpy)
@@ -457,19 +457,22 @@ class _Check:
             self._step(deadline)
 
     def _next_message(self) -> dict | None:
-        size = int.from_bytes(self._in[:4], "little")
-        if len(self._in) < 4 or (size <= MAX_VALUE + 65_536 and len(self._in) < 4 + size):
+        if len(self._in) < 4:
             return None
-        head, _, value = bytes(self._in[4 : 4 + size]).partition(b"\n")
+        size = int.from_bytes(self._in[:4], "little")
+        if size <= MAX_VALUE + 65_536 and len(self._in) < 4 + size:
+            return None
+        head, _, value = self._in[4 : 4 + size].partition(b"\n")
         del self._in[: 4 + size]
         try:
-            message = json.loads(head)
+            message = _JSON.decode(head.decode())
             if size > MAX_VALUE + 65_536 or type(message) is not dict or type(message.get("status")) is not str:
                 raise ValueError
         except (ValueError, RecursionError):
             self.reason = "bad value"
             return None
-        return {**message, "value": value}
+        message["value"] = value
+        return message
 
     def _step(self, deadline: float) -> None:
         remaining = deadline + self._grace - time.monotonic()
@@ -771,12 +774,12 @@ def _tag(value, room: list[int], depth: int):
     raise _NotPlain(f"a value of type {kind.__module__}.{kind.__qualname__}"[:200])
 
 
-def _decode(text: bytes) -> tuple[str, object, str]:
+def _decode(text: bytes | bytearray) -> tuple[str, object, str]:
     """Status, value and error of what a box wrote."""
     try:
         if len(text) > MAX_VALUE:
             raise ValueError("too large")
-        return "ok", json.loads(text, object_pairs_hook=_untag), ""
+        return "ok", _TAGGED_JSON.decode(text.decode()), ""
     except RecursionError:
         return "bad value", None, "nested too deep"
     except (ValueError, TypeError, LookupError, MemoryError) as error:
@@ -805,8 +808,7 @@ def _untag(pairs: list[tuple[str, object]]) -> object:
     return {"s": set, "z": frozenset, "d": dict}[tag](body)
 
 
-_REQUEST = json.JSONDecoder().raw_decode
-_FROM_JSON = json.JSONDecoder(object_pairs_hook=_untag).raw_decode
+_JSON, _TAGGED_JSON = json.JSONDecoder(), json.JSONDecoder(object_pairs_hook=_untag)
 
 
 # --- the server: from here on, what runs in the executed process ---------------------------------------------------
@@ -901,7 +903,7 @@ def _preload(numpy: bool) -> None:
     source = "def double(x):\n    return 2 * x"
     module = _load(_compiled(source), _Loader(source))
     for _ in range(20):  # what every box does, so that memory is laid out for it
-        _attempt(lambda: _answer(module, "double", _FROM_JSON("[21]")[0]))
+        _attempt(lambda: _answer(module, "double", _TAGGED_JSON.raw_decode("[21]")[0]))
     gc.collect()
     with contextlib.suppress(AttributeError):  # only glibc has it
         _libc.malloc_trim(0)
@@ -1786,7 +1788,7 @@ def _box(place, slot: int, talk: int, out: int, err: int | None = None) -> None:
             os.dup2(source, target)
         os.set_inheritable(_TALK, False)
         os.closerange(_TALK + 1, 1 << 20)
-        request, _ = _REQUEST(_receive())
+        request, _ = _JSON.raw_decode(_receive())
         if request["kind"] == "program":
             _provide(request["stdin"].encode("utf-8", "surrogatepass"))
         place.filter()
@@ -1859,7 +1861,7 @@ def _run_calls(source: str, entry_point: str) -> None:
     _send("loaded")
     while True:
         token, _, arguments = _receive().partition("\n")
-        arguments = _FROM_JSON(arguments)[0]
+        arguments, _ = _TAGGED_JSON.raw_decode(arguments)
         spent = time.process_time()
         status, error, value = _attempt(lambda: _answer(module or _load(code, loader), entry_point, arguments))  # noqa: B023
         if not keep:
