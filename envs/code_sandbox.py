@@ -1496,6 +1496,7 @@ class _Users:
                 for name in names:
                     os.unlink(os.path.join(folder, name))
                 os.chmod(folder, 0o700)
+                os.utime(folder)
                 return True
         aside = f"{self._home}/{slot}-{os.urandom(8).hex()}"
         with contextlib.suppress(OSError):
