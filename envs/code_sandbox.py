@@ -822,26 +822,26 @@ _DAC_READ_SEARCH = 2  # the capability to read whatever Landlock leaves readable
 _FIRST_UID, _LAST_UID = 50_000, 59_000
 
 
-def _c(name: str, *arguments):
-    """Call libc; integers are passed as long, a negative result raises."""
-    longs = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
-    result = getattr(_libc, name)(*longs)
-    if result < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"{name}: {os.strerror(number)}")
-    return result
-
-
 class _Ready:
-    """A call of libc with all that it needs made in the server: a box pays for each page that it is first to touch."""
+    """A call of libc; integers are passed as long, a negative result raises.
+
+    Boxes make calls that are made ready in the server: a box pays for each page of memory that it is first to touch.
+    """
 
     def __init__(self, name: str, *arguments):
         self._function, self._name = getattr(_libc, name), name
         self._arguments = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
 
-    def __call__(self) -> None:
-        if self._function(*self._arguments) < 0:
-            raise OSError(ctypes.get_errno(), f"{self._name} is refused")
+    def __call__(self) -> int:
+        result = self._function(*self._arguments)
+        if result < 0:
+            number = ctypes.get_errno()
+            raise OSError(number, f"{self._name}: {os.strerror(number)}")
+        return result
+
+
+def _c(name: str, *arguments) -> int:
+    return _Ready(name, *arguments)()
 
 
 def _syscall(name: str, *arguments):
@@ -1317,9 +1317,12 @@ class _Namespaces:
     def clear(self, slot: int) -> bool:
         """All processes went with the first; a /tmp that was touched is replaced."""
         room = self._rooms[slot]
-        if not room.untouched():
-            room.close()
-            self._rooms[slot] = self._room(slot)
+        try:
+            if not room.untouched():
+                room.close()
+                self._rooms[slot] = self._room(slot)
+        except OSError:
+            return False
         return True
 
     def tidying(self) -> bool:
