@@ -405,7 +405,7 @@ class _Check:
         self.reason, self.report = None, None
         self.stdout, self.stderr = bytearray(), bytearray()
         self._in, self._leased, self._out = bytearray(), b"", memoryview(b"")
-        self._ends, self._pipes = [], {}
+        self._ends, self._pipes, self._chunk = [], {}, _PIPE
         self._waited, self._granted, self._grace, self._most = None, 0.0, 0.0, 0.0  # seconds
 
     def __enter__(self) -> "_Check":
@@ -507,14 +507,25 @@ class _Check:
     def _collect(self, descriptor: int) -> bool:
         """Take what there is on a pipe; False when there is nothing."""
         try:
-            data = os.read(descriptor, 1 << 16)
+            data = os.read(descriptor, self._chunk)
         except BlockingIOError:
             return False
+        if len(data) == _PIPE and self._chunk == _PIPE:
+            self._widen()
         if data:
             self._pipes[descriptor] += data
         else:
             self._drop(descriptor)
         return bool(data)
+
+    def _widen(self) -> None:
+        """Let a program that prints much run on while a busy machine keeps this side from reading."""
+        import fcntl
+
+        self._chunk = 1 << 20
+        for descriptor in self._pipes:
+            with contextlib.suppress(OSError):  # a limit of the user
+                fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, self._chunk)
 
     def _say(self) -> None:
         with contextlib.suppress(OSError):  # no room now; or nobody there, and then there is an end to read
@@ -626,6 +637,7 @@ class _Check:
         return (self.report or {}).get("cpu_s", 0.0)
 
 
+_PIPE = 1 << 16  # bytes that a pipe holds at first
 _START_S = 20.0  # to make a box, on a machine that is very busy
 _FAILURES = {"exception", "memory limit", "bad value", "exited"}  # of a call, told by the box
 
