@@ -89,4 +89,4 @@ def _curves(rows: list[dict], title: str) -> str:
     plots.close(axes)
     data, last = base64.b64encode(file.getvalue()).decode(), rows[-1] if rows else {}
     told = f"{title}: step {last.get('step', 0)}, mean reward {last.get('reward', 0.0):.2f}"
-    return f'<img alt="{views.safe(told)}" style="max-width:100%" src="data:image/png;base64,{data}">'
+    return views.section("Curves of training", f'<img alt="{views.safe(told)}" src="data:image/png;base64,{data}">')

@@ -23,12 +23,12 @@ STYLE = """<style>
 .rw pre { margin: .2em 0; padding: .4em .6em; white-space: pre-wrap; overflow-wrap: anywhere; max-height: 24em;
   overflow: auto; background: rgba(128,128,128,.13); color: inherit; border-radius: 3px; unicode-bidi: plaintext;
   font: 12px/1.4 var(--jp-code-font-family, monospace) }
-.rw table { border-collapse: collapse; margin: .3em 0; font-size: 12px; display: table; width: auto }
-.rw table th, .rw table td { text-align: left; vertical-align: top; padding: .2em .9em .2em 0; background: none;
+.rw.rw table { border-collapse: collapse; margin: .3em 0; font-size: 12px; display: table; width: auto }
+.rw.rw table th, .rw.rw table td { text-align: left; vertical-align: top; padding: .2em .9em .2em 0; background: none;
   border: 0; border-bottom: 1px solid rgba(128,128,128,.35); max-width: 36em; overflow-wrap: anywhere;
   white-space: pre-wrap; color: inherit }
-.rw table th { white-space: nowrap }
-.rw table tr, .rw table tbody tr:nth-child(odd), .rw table tbody tr:hover { background: none }
+.rw.rw table th { white-space: nowrap }
+.rw.rw table tr, .rw.rw table tbody tr:nth-child(odd), .rw.rw table tbody tr:hover { background: none }
 .rw details { margin: .2em 0 } .rw summary { cursor: pointer; overflow-wrap: anywhere }
 .rw .badge { display: inline-block; white-space: nowrap; padding: 0 .5em; border-radius: 3px; font-weight: 600;
   border: 1px solid currentColor; background: rgba(128,128,128,.15) }
@@ -36,14 +36,14 @@ STYLE = """<style>
 .rw .said { border-left: 3px solid rgba(128,128,128,.5); padding-left: .7em; margin: .5em 0 }
 .rw .model { border-left-color: rgba(0,114,178,.9) }
 .rw .who { font-weight: 600; font-size: 12px }
-.rw table.board { border: 2px solid currentColor; font-size: 15px; font-variant-numeric: tabular-nums }
-.rw table.board td { min-width: 1.9em; height: 1.9em; padding: 0 .2em; text-align: center; vertical-align: middle;
+.rw.rw table.board { border: 2px solid currentColor; font-size: 15px; font-variant-numeric: tabular-nums }
+.rw.rw table.board td { min-width: 1.9em; height: 1.9em; padding: 0 .2em; text-align: center; vertical-align: middle;
   border: 1px solid rgba(128,128,128,.5); white-space: nowrap }
-.rw table.board td.top { border-top: 2px solid currentColor } .rw table.board td.left { border-left: 2px solid }
-.rw table.board td.given { font-weight: 700; background: rgba(128,128,128,.2) }
-.rw table.board td.bad { background: rgba(213,94,0,.35); text-decoration: underline wavy }
-.rw table.board td.filled { background: rgba(0,114,178,.16) }
-.rw .bar { display: inline-block; height: .8em; background: #0072B2; border: 1px solid currentColor; min-width: 1px }
+.rw.rw table.board td.top { border-top: 2px solid currentColor } .rw.rw table.board td.left { border-left: 2px solid }
+.rw.rw table.board td.given { font-weight: 700; background: rgba(128,128,128,.2) }
+.rw.rw table.board td.bad { background: rgba(213,94,0,.35); text-decoration: underline wavy }
+.rw.rw table.board td.filled { background: rgba(0,114,178,.16) }
+.rw img { max-width: 100% }
 </style>"""
 
 # --- text ------------------------------------------------------------------------------------------------

@@ -231,8 +231,7 @@ def _failing(name: str, episodes: list[dict]) -> str:
     rows = [["right answers in a group", "groups", ""]]
     for count in range(max(map(len, by_task.values()), default=0) + 1):
         share = right.count(count) / len(right)
-        bar = f'<span class="bar" style="width:{12 * share:.1f}em"></span>' if share else ""
-        rows.append([count, right.count(count), Markup(bar)])
+        rows.append([count, right.count(count), "█" * round(20 * share)])
     kinds = [["kind of failure", "share", "what is missing", "for example"]]
     for one in failures(episodes):
         what = CAPABILITIES.get(one["kind"], one["kind"])

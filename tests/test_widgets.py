@@ -428,7 +428,10 @@ def test_the_dashboard_shows_winners_and_losers_of_one_group_with_their_verdicts
     rewards = board.watch(module.reward)(completions=completions, prompts=[rows[0]["prompt"]] * 6, task=tasks_)
     assert rewards == module.reward(completions, tasks_)
     page = board.draw(history(5)).data
-    assert page.startswith('<img alt="GRPO: step 5, mean reward 0.80"') and "Answers to one task, step 5" in page
+    assert (
+        '<img alt="GRPO: step 5, mean reward 0.80" src="data:image/png;base64,' in page
+        and "Answers to one task, step 5" in page
+    )
     assert page.count("✓ right") == 1 and page.count("✗ wrong") == 1 and "solved" in page and "<script" not in page
 
 
