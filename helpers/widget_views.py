@@ -20,9 +20,9 @@ STYLE = """<style>
 .rw { font-size: 13px; line-height: 1.45; max-width: 76rem; color: var(--jp-content-font-color1, inherit) }
 .rw h4 { font-size: 13px; margin: .9em 0 .3em; font-weight: 600 }
 .rw p { margin: .3em 0 }
-.rw pre { margin: .2em 0; padding: .4em .6em; white-space: pre-wrap; overflow-wrap: anywhere; max-height: 24em;
-  overflow: auto; background: rgba(128,128,128,.13); color: inherit; border-radius: 3px; unicode-bidi: plaintext;
-  font: 12px/1.4 var(--jp-code-font-family, monospace) }
+.rw pre { margin: .2em 0; padding: .4em .6em; white-space: pre-wrap; overflow-wrap: anywhere; word-break: normal;
+  max-height: 24em; overflow: auto; background: rgba(128,128,128,.13); color: inherit; border-radius: 3px;
+  unicode-bidi: plaintext; font: 12px/1.4 var(--jp-code-font-family, monospace) }
 .rw.rw table { border-collapse: collapse; margin: .3em 0; font-size: 12px; display: table; width: auto }
 .rw.rw table th, .rw.rw table td { text-align: left; vertical-align: top; padding: .2em .9em .2em 0; background: none;
   border: 0; border-bottom: 1px solid rgba(128,128,128,.35); max-width: 36em; overflow-wrap: anywhere;
