@@ -33,6 +33,7 @@ from pathlib import Path
 
 from helpers import leaderboard
 from helpers.notebook import ROOT, KernelDied, check_parameters, find, mask, parameters_of, run, show_path
+from helpers.page import clean
 
 PLAN = ("notebooks", "models", "environments", "seeds", "parameters", "at_once", "out")
 
@@ -294,8 +295,16 @@ def _one(state_file: Path) -> None:
 def as_html(notebook: Path) -> str:
     """An executed notebook as a page; what scripts its outputs hold is taken out."""
     from nbconvert import HTMLExporter
+    from nbconvert.preprocessors.sanitize import SanitizeHTML
 
-    return mask(HTMLExporter(sanitize_html=True, mathjax_url="", require_js_url="").from_filename(str(notebook))[0])
+    from helpers.widget_views import STYLE
+
+    class Cleaned(SanitizeHTML):
+        def sanitize_html_tags(self, html_str):
+            return clean(html_str)
+
+    exporter = HTMLExporter(preprocessors=[Cleaned(enabled=True)], mathjax_url="", require_js_url="")
+    return mask(exporter.from_filename(str(notebook))[0].replace("</head>", STYLE + "</head>", 1))
 
 
 def _save_state(state: dict) -> None:

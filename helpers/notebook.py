@@ -326,11 +326,15 @@ def _clean(path: Path) -> None:
     saved["metadata"].pop("widgets", None)
     for cell in saved["cells"]:
         if "outputs" in cell:
-            cell["outputs"] = [o for o in cell["outputs"] if _WIDGET not in o.get("data", {})]
+            cell["outputs"] = [o for o in map(_without_widget, cell["outputs"]) if o]
     path.write_text(mask(json.dumps(saved, indent=1, ensure_ascii=False)) + "\n", encoding="utf-8")
 
 
-_WIDGET = "application/vnd.jupyter.widget-view+json"
+def _without_widget(output: dict) -> dict | None:
+    """An output without its widget; None where only a line of text would be left of it."""
+    if output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None) is None:
+        return output
+    return output if set(output["data"]) - {"text/plain"} else None
 
 
 def refresh(names: list[str]) -> None:

@@ -301,7 +301,8 @@ def recorder(path: Path | str, total: int, what: str = "training", draw=None):
         path: The file; made anew.
         total: Steps of the run.
         what: What to call the run in those lines.
-        draw: Makes a figure of the entries so far, `draw(rows)`; shown and redrawn ten times on the way.
+        draw: Makes a figure of the entries so far, `draw(rows)`, or anything else to show, such as that of
+            `widgets.Dashboard`; shown and redrawn ten times on the way.
 
     Returns:
         The callback; its `rows` are the log entries so far, numbers as floats, with `step` and `step_s`, the seconds
@@ -531,9 +532,11 @@ def _spread(rewards: list[float | None], group_size: int) -> dict[str, float]:
 
 
 def _redraw(figure, shown):
-    """Show a figure in the notebook, or put it in the place of the one shown before; in a script, do nothing."""
+    """Show a figure or the like in the notebook, or put it in the place of the one shown before; in a script, do
+    nothing."""
     from IPython import get_ipython
     from IPython.display import display
+    from matplotlib.figure import Figure
     from matplotlib.pyplot import close
 
     if get_ipython() is not None:
@@ -541,7 +544,8 @@ def _redraw(figure, shown):
             shown = display(figure, display_id=True)
         else:
             shown.update(figure)
-    close(figure)
+    if isinstance(figure, Figure):
+        close(figure)
     return shown
 
 

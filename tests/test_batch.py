@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from helpers import batch, leaderboard, notebook
+from helpers.page import clean
 
 ROOT = Path(__file__).resolve().parents[1]
 PARAMETERS = 'environment = "sudoku"\nmodel = None\nhardware = "auto"\nseed = 0\nsteps = 3\nwarm = ""\nout_dir = None'
@@ -256,6 +257,34 @@ def test_scripts_in_a_notebooks_output_do_not_reach_its_page(tmp_path):
     path.write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
     page = batch.as_html(path)
     assert "<b>kept</b>" in page and "<script>alert(7)" not in page
+
+
+@pytest.mark.parametrize(
+    "markup, kept",
+    [
+        ("<table class='board'><thead><tr><th scope='col'>a</th></tr></thead></table>", '<th scope="col">a</th>'),
+        ("<details><summary>x</summary><pre>y</pre></details>", "<details><summary>x</summary><pre>y</pre></details>"),
+        ("<style>.a { color: red }</style><p>z</p>", "<p>z</p>"),
+        ("<img src='data:image/png;base64,AAAA' alt='b'>", 'src="data:image/png;base64,AAAA"'),
+        ("<a href='https://a.example'>b</a>", 'href="https://a.example"'),
+    ],
+)
+def test_tables_and_pictures_of_an_output_stay_on_its_page(markup, kept):
+    assert kept in clean(markup) and "red" not in clean(markup)
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<img src=x onerror=alert(1)>", "<a href='javascript:alert(1)'>a</a>", "<iframe src='https://a.example'></iframe>",
+        "<img src='https://a.example/x.png'>", "<a href='data:text/html,<script>alert(1)</script>'>a</a>",
+        "<p style='background:url(https://a.example)'>", "<svg onload=alert(1)>", "<style>@import 'https://a.example'",
+        "<form action='https://a.example'><input></form>", "<img src='data:image/svg+xml;base64,AAAA'>",
+    ],
+)  # fmt: skip
+def test_nothing_of_an_output_runs_or_loads_on_its_page(markup):
+    live = re.findall(r"<[a-z][^>]*>", clean(markup))
+    assert not re.search(r"on\w+=|javascript:|https:|data:|url\(|<(script|iframe|style|form|input|svg)", "".join(live))
 
 
 def test_secrets_are_known_by_their_whole_name_or_their_shape(monkeypatch):
