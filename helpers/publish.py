@@ -1,9 +1,10 @@
 """What the repository shows of its notebooks: `python -m helpers.publish` (or `make publish`) writes it anew.
 
 - The set-up cell, the same in every notebook, and the sentence before it.
-- Colab badges in the notebooks and in README's table. They and the set-up cell take the public address from
-  pyproject.toml, [tool.rlvr-workbook] repository; while that is empty there are no badges.
 - docs/thumbs/NN.png: a small picture of each notebook's result, out of its saved outputs.
+- README's table: links and thumbnails of the notebooks that there are.
+- Colab badges in both. They and the set-up cell take the public address from pyproject.toml, [tool.rlvr-workbook]
+  repository; while that is empty there are no badges.
 
 Running it twice changes nothing.
 """
@@ -78,7 +79,7 @@ def publish(root: Path = ROOT) -> list[Path]:
             root / "docs" / "thumbs" / f"{path.stem[:2]}.png", thumbnail(notebook, PICTURES.get(path.stem[:2], 0))
         )
     readme = root / "README.md"
-    return changed + _write(readme, badges(readme.read_text(encoding="utf-8"), address).encode())
+    return changed + _write(readme, rows(readme.read_text(encoding="utf-8"), address, root).encode())
 
 
 def _write(path: Path, data: bytes) -> list[Path]:
@@ -116,10 +117,18 @@ def _badge(name: str, address: str) -> str:
     return f" [![Open in Colab]({picture})]({there}/blob/main/notebooks/{name})"
 
 
-def badges(readme: str, address: str) -> str:
-    """README with a badge behind the link to a notebook in each table row, or with none where there is no address."""
-    row = re.compile(r"^(\|.*?\(notebooks/(\w+\.ipynb)\))", re.M)
-    return row.sub(lambda match: match[1] + _badge(match[2], address), _BADGE.sub("", readme))
+def rows(readme: str, address: str, root: Path = ROOT) -> str:
+    """README with link, badge and thumbnail in the table row of each notebook that there is."""
+
+    def row(match: re.Match) -> str:
+        name, rest = match.groups()
+        path, thumb = f"notebooks/{name}.ipynb", f"docs/thumbs/{name[:2]}.png"
+        if not (root / path).is_file():
+            return f"| {name}{rest}| |"
+        link = f"[{name}]({path}){_badge(f'{name}.ipynb', address)}"
+        return f'| {link}{rest}| <img src="{thumb}" width="180" alt=""> |'
+
+    return re.sub(r"^\| \[?(\d\d_[a-z_]+)(?:\]\([^)]*\))?( \|.*)\|[^|]*\|$", row, _BADGE.sub("", readme), flags=re.M)
 
 
 def thumbnail(notebook: dict, which: int = 0) -> bytes:

@@ -41,7 +41,6 @@ def test_what_is_committed_is_what_publish_writes(copy):
 
 
 def test_one_address_reaches_every_notebook_and_the_readme_and_goes_again(copy):
-    before = {p: p.read_bytes() for p in (copy / "notebooks").iterdir()} | {copy / "README.md": b""}
     name_address(copy, "")
     publish.publish(copy)
     name_address(copy, ADDRESS)
@@ -55,14 +54,15 @@ def test_one_address_reaches_every_notebook_and_the_readme_and_goes_again(copy):
     assert publish.publish(copy) == []  # nothing is added twice
     name_address(copy, "")
     publish.publish(copy)
-    assert "colab-badge" not in (copy / "README.md").read_text()
-    assert all(b"colab-badge" not in path.read_bytes() for path in before)
+    assert all(
+        b"colab-badge" not in path.read_bytes() for path in (copy / "README.md", *(copy / "notebooks").iterdir())
+    )
 
 
 @pytest.mark.parametrize("address", ["github.com/a/b", "https://gitlab.com/a/b", "https://github.com/a", "x"])
 def test_an_address_that_colab_cannot_open_is_refused(copy, address):
     name_address(copy, address)
-    with pytest.raises(ValueError, match="such as https://github.com/owner/name"):
+    with pytest.raises(ValueError, match="such as https://github"):
         publish.publish(copy)
 
 
@@ -205,3 +205,57 @@ def test_the_traceback_is_still_to_be_had(tmp_path):
     failing(tmp_path, *sources)
     text = (tmp_path / "out.ipynb").read_text()
     assert "Traceback (most recent call last)" in text and "envs/__init__.py" in text
+
+
+# --- README ---
+
+ON_CPU = 'args=GRPOConfig("out", use_cpu=True, bf16=False, report_to="none")'
+
+
+@pytest.fixture
+def snippets(tmp_path):
+    """The snippets of README that are to be copied, and a runner of one in a folder that holds the copied file only."""
+    shutil.copy(ROOT / "envs" / "sudoku_env.py", tmp_path)
+
+    def run(code):
+        (tmp_path / "snippet.py").write_text(code, encoding="utf-8")
+        command = [sys.executable, "snippet.py"]
+        return subprocess.run(command, cwd=tmp_path, env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True)
+
+    return re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S | re.M), run
+
+
+def test_the_plain_snippet_of_the_readme_runs_in_an_empty_folder(snippets):
+    (plain, _, _), run = snippets
+    done = run(plain)
+    said = re.search(r"# (Verdict\(.*?), \.\.\.\)", plain)[1]
+    assert done.returncode == 0 and said in done.stdout and "4x4" in done.stdout, done.stderr
+
+
+def small(code):
+    """The snippet with what needs a GPU or a network replaced: the model, and that TRL may use the CPU."""
+    from helpers.policies import TINY
+
+    code = code.replace("Qwen/Qwen2.5-1.5B-Instruct", str(TINY)).replace("make_rows(1000)", "make_rows(8)")
+    code = code.replace("import GRPOTrainer", "import GRPOConfig, GRPOTrainer").replace("trainer.train()\n", "")
+    return code.replace("train_dataset=rows)", f"train_dataset=rows, {ON_CPU})")
+
+
+def test_the_trl_snippets_of_the_readme_make_trainers(snippets):
+    (_, with_trl, with_unsloth), run = snippets
+    through_tools = with_trl.replace("reward_funcs=[sudoku_env.reward]", "environment_factory=sudoku_env.SudokuEnv")
+    through_tools = through_tools.replace("make_rows(1000)", "make_rows(8, interactive=True)")
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "`make_rows(1000, interactive=True)`" in text and "`environment_factory=sudoku_env.SudokuEnv`" in text
+    done = run(small(with_trl) + "print(type(trainer).__name__)\n" + small(through_tools) + "print(len(trainer.tools))")
+    assert done.stdout.split() == ["GRPOTrainer", "2"], done.stderr[-2000:]
+    first, *rest = with_unsloth.split("\n")
+    done = run("\n".join([first, small(with_trl), *small("\n".join(rest)).split("\n"), "print(trainer.model)"]))
+    assert "lora_A" in done.stdout, done.stderr[-2000:]
+
+
+def test_the_readme_links_to_what_there_is():
+    for name in ("README.md", "CONTRIBUTING.md"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        links = re.findall(r"\]\(([^)#:]+)\)|src=\"([^\"]+)\"", text)
+        assert links and all((ROOT / (link or image)).exists() for link, image in links)
