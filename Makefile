@@ -40,9 +40,10 @@ demo: setup ## benchmark, profile, warm up, train and validate the embedded poli
 test: setup lint ## run every test, notebooks included
 	@$(PY) -m pytest
 
-lint: setup ## check style
+lint: setup ## check style and types
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
+	@$(PY) -m mypy
 
 notebooks: setup ## run every notebook headless, executed copies under runs/
 	@for path in notebooks/*.ipynb; do echo "== $$path"; $(PY) -m helpers.notebook run $$path || exit 1; done
@@ -66,5 +67,5 @@ publish: setup ## write the set-up cell, badges and thumbnails anew (after a cha
 	@$(PY) -m helpers.publish
 
 clean: ## remove what runs wrote; .venv stays
-	rm -rf runs unsloth_compiled_cache notebooks/unsloth_compiled_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf runs unsloth_compiled_cache notebooks/unsloth_compiled_cache .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +

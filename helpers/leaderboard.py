@@ -112,7 +112,8 @@ def _over_seeds(entries: list[dict]) -> list[str]:
             groups[Path(entry["notebook"]).stem, entry["model"], entry["environment"]].append(entry)
     if all(len(group) < 2 for group in groups.values()):
         return []
-    rows = [["notebook", "model", "environment", "seeds", "before", "after", "gain", "least gain", "most gain"]]
+    head = ["notebook", "model", "environment", "seeds", "before", "after", "gain", "least gain", "most gain"]
+    rows: list[list] = [head]
     for key, group in groups.items():
         gains = [entry["gain"] for entry in group]
         means = [f"{mean(entry[k] for entry in group):.3f}" for k in ("before", "after")]
