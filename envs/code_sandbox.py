@@ -1831,7 +1831,8 @@ def _run_program(source: str) -> None:
     module = sys.modules["__main__"] = types.ModuleType("__main__")
     module.__file__ = _FILE
     status = _ended(lambda: exec(code, module.__dict__))
-    _ended(threading._shutdown)  # type: ignore[attr-defined]  # what the interpreter itself does at its end
+    if "threading" in sys.modules:
+        _ended(sys.modules["threading"]._shutdown)
     _ended(atexit._run_exitfuncs)
     _flush()
     os._exit(status)
