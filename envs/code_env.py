@@ -42,14 +42,14 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 if __package__:
     from . import code_problems
     from .code_sandbox import Outcome, Run, Sandbox, SandboxError
 else:  # copied into a folder without a package
-    import code_problems
-    from code_sandbox import Outcome, Run, Sandbox, SandboxError
+    import code_problems  # type: ignore[no-redef]
+    from code_sandbox import Outcome, Run, Sandbox, SandboxError  # type: ignore[no-redef]
 
 SPLITS = code_problems.SPLITS
 DIFFICULTIES = code_problems.DIFFICULTIES
@@ -123,10 +123,10 @@ def _value(text: str) -> object:
         return _evaluated(ast.parse(text.strip(), mode="eval").body)
 
 
-def _evaluated(node: ast.expr) -> object:
+def _evaluated(node: ast.expr) -> Any:
     names = {"nan": math.nan, "inf": math.inf}
-    calls = {"set": set, "frozenset": frozenset, "list": list, "tuple": tuple, "range": range, "float": float,
-             "dict": dict, "sorted": sorted, "complex": complex}  # fmt: skip
+    known = (set, frozenset, list, tuple, range, float, dict, sorted, complex)
+    calls: dict[str, Any] = {call.__name__: call for call in known}
     match node:
         case ast.Name(id=name) if name in names:
             return names[name]
@@ -301,7 +301,7 @@ def _judged(code: str, text: str) -> tuple[float, str, float]:
 _WHOLE = ("syntax error", "no function")  # faults of the code, whatever the test
 
 
-def _fault(outcome: Outcome, expected: object, task: _Task) -> str:
+def _fault(outcome: Outcome, expected: Any, task: _Task) -> str:
     """Kind and description of what is wrong with an outcome; empty if nothing is. It names no expected value, so that a
     model which reads it learns nothing about the hidden tests but what it sent in."""
     status, error = outcome.status, _short(outcome.error, 160, False)
@@ -1166,8 +1166,8 @@ def _claim(node: ast.expr, names: set[str]) -> tuple[str, str, str] | None:
             match left, right:
                 case (
                     ast.Call(func=ast.Name(id="set" | "sorted" | "list" | "tuple" | "Counter" as name), args=[inner]),
-                    ast.Call(func=ast.Name(id=other), args=[wanted]),
-                ) if name == other and (arguments := _arguments(inner, names)):
+                    ast.Call(func=ast.Name(id=twin), args=[wanted]),
+                ) if name == twin and (arguments := _arguments(inner, names)):
                     return _literal(arguments, wanted, "unordered" if name in ("set", "sorted", "Counter") else "eq")
         case ast.Compare(
             left=ast.Call(func=ast.Name(id="abs"), args=[ast.BinOp(left=left, op=ast.Sub(), right=right)]),

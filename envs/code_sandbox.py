@@ -48,7 +48,7 @@ import warnings
 import weakref
 from collections import Counter, OrderedDict, defaultdict
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 LEVELS = ("namespaces", "landlock", "none")
 MAX_OUTPUT = 8 << 20  # bytes of stdout, and of stderr, of one check
@@ -402,7 +402,8 @@ class _Check:
 
     def __init__(self, server: _Server, level: str):
         self._server, self.level = server, level
-        self.reason, self.report = None, None
+        self.reason: str | None = None
+        self.report: dict | None = None
         self.stdout, self.stderr = bytearray(), bytearray()
         self._in, self._leased, self._out = bytearray(), b"", memoryview(b"")
         self._ends, self._pipes, self._chunk = [], {}, _PIPE
@@ -414,7 +415,7 @@ class _Check:
 
     def open(self, kind: str) -> None:
         """Have a box made for a function or a program."""
-        far = []
+        far: list[Any] = []
         try:
             for _ in range(2):
                 near, other = socket.socketpair()
@@ -661,7 +662,7 @@ def _judge_calls(check: _Check, request: dict, arguments: list[bytes], limit: fl
         message = check.exchange(None, time.monotonic() + limit)
         stopped = check.verdict() if message is None else _load_failure(message)
     check.drain()  # what loading printed
-    outcomes = [None] * len(arguments)
+    outcomes: list = [None] * len(arguments)
     for index in _secret_order(len(arguments)):
         if stopped:
             break
@@ -735,7 +736,7 @@ def _judge_program(check: _Check, request: dict, limit: float) -> Outcome:
 # --- values: plain ones as tagged JSON, read and written on both sides ---------------------------------------------
 
 _ATOMS = {type(None), bool, float, str}
-_LISTS = {tuple: "t", set: "s", frozenset: "z"}
+_LISTS: dict[type, str] = {tuple: "t", set: "s", frozenset: "z"}
 _DICTS = (dict, OrderedDict, defaultdict, Counter)
 _BIG = 1 << 63
 
@@ -798,7 +799,7 @@ def _decode(text: bytes | bytearray) -> tuple[str, object, str]:
         return "bad value", None, str(error)[:200]
 
 
-def _untag(pairs: list[tuple[str, object]]) -> object:
+def _untag(pairs: list[tuple[str, Any]]) -> object:
     ((tag, body),) = pairs
     if tag == "i":
         return int(body, 16)
@@ -1206,6 +1207,8 @@ _WORK = "/tmp/work"  # the working directory of a box
 class _Namespaces:
     """Boxes in namespaces of their own, below a read-only root."""
 
+    own: int  # KiB that the server itself takes up
+
     def __init__(self, settings: dict):
         self.slots, self.filter = settings["slots"], _filtering(kill=True)
         self.proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY)
@@ -1437,6 +1440,8 @@ def _read_only(path: str, devices: bool) -> None:
 class _Users:
     """Boxes told apart by user id, each with a folder of its own, shut in by Landlock at that level."""
 
+    own: int  # KiB that the server itself takes up
+
     def __init__(self, settings: dict):
         self.slots, self.filter = settings["slots"], _filtering(kill=settings["level"] != "none")
         self.proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY)
@@ -1476,7 +1481,8 @@ class _Users:
         """In the server: a folder for each slot."""
         _c("prctl", _SUBREAPER, 1, 0, 0, 0)
         self._folders = [os.path.join(self._home, str(slot)) for slot in range(self.slots)]
-        self._rules, self._removers = [None] * self.slots, set()
+        self._rules: list[int | None] = [None] * self.slots
+        self._removers: set[int] = set()
         for slot in range(self.slots):
             self._provide(slot)
 
@@ -1945,7 +1951,7 @@ def _answer(module: types.ModuleType, entry_point: str, arguments: list) -> str:
     return text
 
 
-def _attempt(work) -> tuple[str, str, object]:
+def _attempt(work) -> tuple[str, str, Any]:
     """Status, error and result of something untrusted."""
     try:
         return "ok", "", work()

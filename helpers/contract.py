@@ -416,7 +416,7 @@ def check_no_credit(s: _Subject) -> str:
         if not s.calls[i]:  # doing nothing is right there
             continue
         prompt = "\n\n".join(message["content"] for message in row["prompt"])
-        tries = {"an empty text": "", "an empty list of messages": [], "the prompt": prompt}
+        tries: dict[str, object] = {"an empty text": "", "an empty list of messages": [], "the prompt": prompt}
         tries["the last message of the prompt"] = row["prompt"][-1]["content"]
         tries["the prompt as the model's turn"] = [{"role": "assistant", "content": prompt}]
         tries["the task column"] = row["task"]

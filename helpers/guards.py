@@ -142,7 +142,7 @@ def _three_turns(tools: list, as_text: bool = False) -> list[dict]:
     if as_text:
         arguments = json.dumps(arguments)
     call = {"type": "function", "function": {"name": function["name"], "arguments": arguments}}
-    turns = [{"role": "user", "content": "Do it."}]
+    turns: list[dict] = [{"role": "user", "content": "Do it."}]
     for result in ("done", "done again"):
         turns.append({"role": "assistant", "content": "", "reasoning_content": "I call a tool.", "tool_calls": [call]})
         turns.append({"role": "tool", "name": function["name"], "content": result})

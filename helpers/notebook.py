@@ -240,10 +240,18 @@ def parameters_of(notebook: Path) -> dict:
         raise ValueError(f"{notebook.name} has no cell tagged 'parameters': tag the cell that holds its parameters")
     defaults = {}
     for line in ast.parse("".join(tagged[0]["source"])).body:
-        target = line.targets[0] if isinstance(line, ast.Assign) else getattr(line, "target", None)
-        if target is not None:
-            defaults[target.id] = ast.literal_eval(line.value)
+        match line:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) | ast.AnnAssign(ast.Name(id=name), value=value):
+                defaults[name] = ast.literal_eval(value)
+            case _:
+                raise ValueError(f"{notebook.name}: parameters are name = literal, not {ast.unparse(line)}")
     return defaults
+
+
+def nearest(name: str, known) -> str:
+    """The end of an error about an unknown name: which known one is near, and which there are."""
+    near = difflib.get_close_matches(name, list(known), 1, 0.4)
+    return (f"did you mean {near[0]!r}? " if near else "") + f"There are {', '.join(known)}."
 
 
 def check_parameters(notebook: Path, parameters: dict) -> None:
@@ -255,9 +263,7 @@ def check_parameters(notebook: Path, parameters: dict) -> None:
     known = parameters_of(notebook)
     for name, value in parameters.items():
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1, 0.4)
-            hint = f"did you mean {near[0]!r}? " if near else ""
-            raise ValueError(f"{notebook.name} has no parameter {name!r}; {hint}It takes {', '.join(known)}.")
+            raise ValueError(f"{notebook.name} has no parameter {name!r}; {nearest(name, known)}")
         default = known[name]
         fits = type(value) is type(default) or (type(default) is float and type(value) is int)
         if default is not None and value is not None and not fits:

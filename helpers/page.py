@@ -12,6 +12,7 @@ h1 { font-size: 1.6rem } h2 { font-size: 1.2rem; margin-top: 2.2rem }
 figure { margin: 1rem 0 } img { max-width: 100% } figcaption { color: #555; font-size: .9rem }
 table { border-collapse: collapse; font-size: .9rem; display: block; overflow-x: auto }
 th, td { text-align: left; padding: .25rem .8rem .25rem 0; border-bottom: 1px solid #ddd; vertical-align: top }
+pre { margin: 0; white-space: pre-wrap; font-size: .8rem; max-width: 30rem }
 .big { font-size: 1.3rem } .small { color: #555; font-size: .85rem }
 """
 

@@ -124,7 +124,7 @@ class _Episode:
     """Base of `ENV`: one episode on the server."""
 
     _remote: RemoteEnv
-    _session = None
+    _session: "_Session | None" = None
 
     def reset(self, *, prompt=None, task: str | None = None, **columns) -> str | None:
         """Begin the task in `task`; without one, what the server begins with."""
@@ -341,7 +341,8 @@ def _method(tool: dict) -> Callable:
                 raise ValueError(f"{name} must be given")
         return self._session(tool["name"], {name: value for name, value in given.items() if value is not None})
 
-    call.__name__, call.__signature__ = tool["name"], signature
+    call.__name__ = tool["name"]
+    call.__signature__ = signature  # type: ignore[attr-defined]  # read by inspect, unknown to type checkers
     call.__annotations__ = {**hints, "return": str}
     arguments = "Args:\n" + "\n".join(lines) + "\n\n" if lines else ""
     call.__doc__ = (

@@ -33,7 +33,7 @@ _GPU = {
     "grpo_steps": 200, "prompts_per_step": 8, "group_size": 8, "batch_size": 32, "grpo_learning_rate": 1e-5,
     "save_steps": 25, "eval_rows": 192, "eval_samples": 4,
 }  # fmt: skip
-PROFILES = {
+PROFILES: dict[str, dict] = {
     "cpu": _GPU | {
         "model": "tiny", "dtype": "float32", "max_seq_length": 512, "max_tokens": 64,
         "episode_length": 1024, "episode_tokens": 256,

@@ -246,6 +246,41 @@ def test_what_a_model_wrote_is_escaped_on_the_page(tmp_path):
     assert evil not in (tmp_path / "index.html").read_text()
 
 
+def test_the_page_shows_examples_parameters_and_versions_of_each_run(tmp_path):
+    evil, folder = "<img src=x>", tmp_path / "a"
+    folder.mkdir()
+    made(folder, "x", TRAIN)
+    saved = json.loads((folder / "x.ipynb").read_text())
+    saved["metadata"]["papermill"] = {"parameters": {"steps": 77}}
+    (folder / "x.ipynb").write_text(json.dumps(saved))
+    born = {"python": "3.12.1", "versions": {"trl": "9.8.7"}, "commit": "abc1234", "written": "2030-01-01"}
+    (folder / "result.json").write_text(json.dumps({"change": {"gain": 0.1}} | born))
+    prompt = [{"role": "user", "content": f"solve {evil}"}]
+    call = {"function": {"name": "submit", "arguments": '{"answer": "7"}'}}
+    episodes = [
+        {"prompt": prompt, "messages": [{"role": "assistant", "content": "", "tool_calls": [call]}], "reward": 1.0},
+        {"prompt": prompt, "completion": f"nonsense {evil}", "reward": 0.0, "reason": "no answer"},
+        {"prompt": prompt, "completion": "not judged", "reward": None},
+    ]
+    (folder / "episodes.jsonl").write_text("\n".join(map(json.dumps, episodes)) + '\n{"prompt": "cut o')
+    state = {"id": "a", "notebook": "x.ipynb", "folder": str(folder), "status": "complete", "model": "tiny",
+             "environment": "sudoku", "seed": 0, "seconds": 1.0, "parameters": {"steps": 77}}  # fmt: skip
+    leaderboard.write(tmp_path, [state])
+    page = (tmp_path / "index.html").read_text()
+    for said in (
+        "submit({&quot;answer",
+        "nonsense &lt;img",
+        "no answer",
+        "steps=77",
+        "warm=&#x27;&#x27;",
+        "trl 9.8.7",
+        "abc1234",
+    ):
+        assert said in page, said
+    assert evil not in page and "not judged" not in page
+    assert not re.search(r"""(src|href)=["']?(https?:)?//""", page)  # it opens offline
+
+
 def test_scripts_in_a_notebooks_output_do_not_reach_its_page(tmp_path):
     output = {
         "output_type": "display_data",
