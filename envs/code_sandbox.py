@@ -1734,7 +1734,7 @@ futex 202 98, rseq 334 293, membarrier 324 283, getrandom 318 278
 """
 _KILL = "kill 62 129, tkill 200 130, tgkill 234 131"
 # Permitted by argument: name, numbers, argument, then values that alone pass or (with "not") that alone do not.
-_SIFTED = (
+_SIFTED: tuple[tuple[int, int, int, str, tuple[int, ...]], ...] = (
     (16, 29, 1, "only", (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)),  # ioctl: terminal?, size, unread, flags
     (72, 25, 1, "not", (8, 10, 15)),  # fcntl: no signals to others through F_SETOWN, F_SETSIG, F_SETOWN_EX
     (157, 167, 0, "only", (15,)),  # prctl: name of a thread
@@ -1756,7 +1756,7 @@ def _filter(kill: bool) -> bytes:
     column, audit = _MACHINES[os.uname().machine]
     named = _PERMITTED + (", " + _KILL if kill else "")
     then = {int(n): [(_GIVE, 0, 0, _ALLOW)] for entry in named.split(",") if (n := entry.split()[1 + column]) != "-"}
-    then |= {sifted[column]: _sift(*sifted[2:]) for sifted in _SIFTED}
+    then |= {(x86, arm)[column]: _sift(which, how, values) for x86, arm, which, how, values in _SIFTED}
     then[(41, 198)[column]] = [(_GIVE, 0, 0, _NO_PERMISSION)]  # socket: refused, as without a network
     no_such = [(_GIVE, 0, 0, _NO_SUCH_CALL)]
     pieces = [(0, then.get(0, no_such))]  # first number, and what to do from there on
@@ -1911,7 +1911,8 @@ def _load(code: types.CodeType, loader: _Loader) -> types.ModuleType:
 
 def _module(name: str, loader: _Loader) -> types.ModuleType:
     module = sys.modules[name] = types.ModuleType(name)
-    module.__file__, module.__loader__ = _FILE, loader
+    module.__file__ = _FILE
+    vars(module)["__loader__"] = loader
     return module
 
 

@@ -71,8 +71,9 @@ def start(environment: str, log: Path | str, timeout_s: float = 60.0) -> Server:
     command = [sys.executable, "-m", "helpers.server", environment, "--port", "0", "--until-eof"]
     open_to_us = {name: value for name, value in os.environ.items() if name != "SERVER_TOKEN"}
     with log.open("wb") as file:
-        pipes = {"stdin": subprocess.PIPE, "stdout": file, "stderr": subprocess.STDOUT}
-        process = subprocess.Popen(command, cwd=ROOT, env=open_to_us, **pipes)
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=open_to_us, stdin=subprocess.PIPE, stdout=file, stderr=subprocess.STDOUT
+        )
     end = time.monotonic() + timeout_s
     try:
         while time.monotonic() < end:

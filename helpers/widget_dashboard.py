@@ -24,7 +24,8 @@ class Dashboard:
     """
 
     def __init__(self, module: ModuleType, title: str, n: int = 4):
-        self.module, self.title, self.n, self._last = module, title, n, None
+        self.module, self.title, self.n = module, title, n
+        self._last: tuple[list, dict, list] | None = None
 
     def watch(self, reward: Callable) -> Callable:
         """A reward function that keeps the answers it was asked about last."""
@@ -48,6 +49,7 @@ class Dashboard:
 
     def _samples(self, step: int) -> str:
         """One group of the last step, one whose answers differ if there is such: its best and its worst."""
+        assert self._last is not None
         completions, columns, rewards = self._last
         group = _telling(columns["task"], rewards)
         rows = [["verdict", "why", "read in the answer", "answer"]]

@@ -369,6 +369,6 @@ def listing(episodes: list[dict], module=None, most: int = 8) -> str:
     for i, episode in enumerate(episodes[:most], 1):
         read = safe(read_out(episode, module or module_of(episode)), 120)
         names = [episode.get("environment"), episode.get("policy")]
-        rows.append([i, *names, verdict(episode["reward"]), safe(episode.get("reason"), 160), read])
+        rows.append([str(i), *names, verdict(episode["reward"]), safe(episode.get("reason"), 160), read])
     more = f"<p>and {len(episodes) - most:,} more</p>" if len(episodes) > most else ""
     return cells(rows) + more

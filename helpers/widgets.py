@@ -112,7 +112,7 @@ def group_explorer(episodes: list[dict], module: ModuleType | None = None) -> Sh
     every = sorted(groups.values(), key=lambda group: _spread(group) != "mixed")  # the telling ones first
 
     def static() -> str:
-        kinds = [["groups", "count"], *[[k, sum(_spread(g) == k for g in every)] for k in _SPREADS]]
+        kinds = [["groups", "count"], *([k, str(sum(_spread(g) == k for g in every))] for k in _SPREADS)]
         return views.section("Groups", views.cells(kinds)) + _group(every[0], module, f"Group 1 of {len(every)}")
 
     return Shown(f"group explorer, {len(every)} groups", static, lambda w: _groups(w, every, module))
@@ -154,7 +154,7 @@ def _group(group: list[dict], module, label: str) -> str:
         gain = "none" if one["reward"] is None else f"{one['reward'] - mean:+.2f}"
         read = views.safe(views.read_out(one, module or views.module_of(one)), 160)
         answer = Markup(f"<details><summary>show</summary>{views.conversation(one['messages'])}</details>")
-        rows.append([views.verdict(one["reward"]), gain, len(same), views.safe(one["reason"], 200), read, answer])
+        rows.append([views.verdict(one["reward"]), gain, str(len(same)), views.safe(one["reason"], 200), read, answer])
     told = {
         "mixed": f"Mean reward {mean:.2f}. Answers above it become more likely, those below less.",
         "all alike": f"All earned {mean:.2f}: a dead group, nothing to learn from.",
@@ -231,7 +231,7 @@ def _failing(name: str, episodes: list[dict]) -> str:
     rows = [["right answers in a group", "groups", ""]]
     for count in range(max(map(len, by_task.values()), default=0) + 1):
         share = right.count(count) / len(right)
-        rows.append([count, right.count(count), "█" * round(20 * share)])
+        rows.append([str(count), str(right.count(count)), "█" * round(20 * share)])
     kinds = [["kind of failure", "share", "what is missing", "for example"]]
     for one in failures(episodes):
         what = CAPABILITIES.get(one["kind"], one["kind"])

@@ -69,10 +69,10 @@ def _fields(table: str, key: str, before: Row | None, made: Row | None, wanted: 
     folded = [_folded(table, row) if row else None for row in (made, wanted)]
     found = []
     for i in at:
-        values = [row[i] if row else None for row in (before, made, wanted)]
+        was, is_now, should = (row[i] if row else None for row in (before, made, wanted))
         right = folded[0] is folded[1] is None or (None not in folded and folded[0][i] == folded[1][i])
-        if values[0] != values[1] or values[0] != values[2]:
-            found.append(Change(table, key, names[i], *values, right))
+        if was != is_now or was != should:
+            found.append(Change(table, key, names[i], was, is_now, should, right))
     return found
 
 
