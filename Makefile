@@ -8,7 +8,7 @@ TORCH_INDEX ?=
 INDEX  := $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-gpu demo test lint notebooks run batch lab refresh clean
+.PHONY: help setup setup-gpu demo test lint notebooks run script batch lab refresh publish clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F '\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -40,9 +40,10 @@ demo: setup ## benchmark, profile, warm up, train and validate the embedded poli
 test: setup lint ## run every test, notebooks included
 	@$(PY) -m pytest
 
-lint: setup ## check style
+lint: setup ## check style and types
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
+	@$(PY) -m mypy
 
 notebooks: setup ## run every notebook headless, executed copies under runs/
 	@for path in notebooks/*.ipynb; do echo "== $$path"; $(PY) -m helpers.notebook run $$path || exit 1; done
@@ -50,6 +51,10 @@ notebooks: setup ## run every notebook headless, executed copies under runs/
 run: setup ## run one notebook headless: make run NB=05 P="environment=sudoku steps=40"
 	@test -n "$(NB)" || { echo 'which notebook? make run NB=05 P="environment=sudoku steps=40"'; exit 1; }
 	@$(PY) -m helpers.notebook run $(NB) $(P)
+
+script: setup ## make a notebook a script that accelerate launch can run on several GPUs: make script NB=05
+	@test -n "$(NB)" || { echo 'which notebook? make script NB=05'; exit 1; }
+	@$(PY) -m helpers.script $(NB)
 
 batch: setup ## run a plan of notebooks x models x environments x seeds: make batch PLAN=docs/plan.yaml
 	@test -n "$(PLAN)" || { echo 'which plan? make batch PLAN=docs/plan.yaml'; exit 1; }
@@ -60,7 +65,11 @@ lab: setup ## open the notebooks in JupyterLab
 
 refresh: setup ## run every notebook with its defaults and keep the outputs in notebooks/
 	@$(PY) -m helpers.notebook refresh
+	@$(PY) -m helpers.publish
+
+publish: setup ## write the set-up cell, badges and thumbnails anew (after a change of the address or of a notebook)
+	@$(PY) -m helpers.publish
 
 clean: ## remove what runs wrote; .venv stays
-	rm -rf runs unsloth_compiled_cache notebooks/unsloth_compiled_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf runs unsloth_compiled_cache notebooks/unsloth_compiled_cache .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +

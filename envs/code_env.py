@@ -29,11 +29,10 @@ import ast
 import base64
 import builtins
 import contextlib
-import io
+import gzip
 import json
 import math
 import os
-import pickle
 import re
 import threading
 import warnings
@@ -43,14 +42,14 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 if __package__:
     from . import code_problems
     from .code_sandbox import Outcome, Run, Sandbox, SandboxError
 else:  # copied into a folder without a package
-    import code_problems
-    from code_sandbox import Outcome, Run, Sandbox, SandboxError
+    import code_problems  # type: ignore[no-redef]
+    from code_sandbox import Outcome, Run, Sandbox, SandboxError  # type: ignore[no-redef]
 
 SPLITS = code_problems.SPLITS
 DIFFICULTIES = code_problems.DIFFICULTIES
@@ -124,10 +123,10 @@ def _value(text: str) -> object:
         return _evaluated(ast.parse(text.strip(), mode="eval").body)
 
 
-def _evaluated(node: ast.expr) -> object:
+def _evaluated(node: ast.expr) -> Any:
     names = {"nan": math.nan, "inf": math.inf}
-    calls = {"set": set, "frozenset": frozenset, "list": list, "tuple": tuple, "range": range, "float": float,
-             "dict": dict, "sorted": sorted, "complex": complex}  # fmt: skip
+    known = (set, frozenset, list, tuple, range, float, dict, sorted, complex)
+    calls: dict[str, Any] = {call.__name__: call for call in known}
     match node:
         case ast.Name(id=name) if name in names:
             return names[name]
@@ -302,7 +301,7 @@ def _judged(code: str, text: str) -> tuple[float, str, float]:
 _WHOLE = ("syntax error", "no function")  # faults of the code, whatever the test
 
 
-def _fault(outcome: Outcome, expected: object, task: _Task) -> str:
+def _fault(outcome: Outcome, expected: Any, task: _Task) -> str:
     """Kind and description of what is wrong with an outcome; empty if nothing is. It names no expected value, so that a
     model which reads it learns nothing about the hidden tests but what it sent in."""
     status, error = outcome.status, _short(outcome.error, 160, False)
@@ -943,7 +942,8 @@ def read_rows(
     """Rows from records in the shape of HumanEval, MBPP, LiveCodeBench or NeMo Gym's code_gen.
 
     Args:
-        records: A JSONL file, dicts, or the name of a data set on the Hugging Face Hub, which needs `datasets`.
+        records: A file (JSONL or one JSON list, plain or gzipped), dicts, or the name of a data set on the Hugging
+            Face Hub, which needs `datasets`.
         split: Of a data set on the Hub.
         config: Of a data set on the Hub, its name for one of several sets.
 
@@ -952,7 +952,7 @@ def read_rows(
         say) is left out, and a warning names it. Programs from contests are compared word by word (`approx`).
 
     Raises:
-        ValueError: a record has none of the known shapes.
+        ValueError: a record has none of the known shapes, or its packed tests hold something else than text.
         ImportError: the Hub is asked and `datasets` is not installed.
     """
     if isinstance(records, str | os.PathLike):
@@ -982,9 +982,13 @@ def read_rows(
 
 def _records(name: str | os.PathLike, split: str, config: str | None) -> Iterable[dict]:
     if os.path.exists(name):
-        with open(name, encoding="utf-8") as file:
-            return [json.loads(line) for line in file if line.strip()]
-    if str(name).endswith((".json", ".jsonl")) or str(name).count("/") > 1:
+        with open(name, "rb") as file:
+            data = file.read()
+        text = (gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data).decode("utf-8-sig")
+        if text.lstrip().startswith("["):
+            return json.loads(text)
+        return [json.loads(line) for line in text.split("\n") if line.strip()]
+    if str(name).endswith((".json", ".jsonl", ".gz")) or str(name).count("/") > 1:
         raise ValueError(f"there is no file {str(name)!r}")
     try:
         import datasets
@@ -1061,15 +1065,29 @@ def _packed(cases: str | list) -> list[dict]:
         return json.loads(cases)
     except ValueError:
         pass
-    unpacked = _TextOnly(io.BytesIO(zlib.decompress(base64.b64decode(cases)))).load()
-    return json.loads(unpacked)
+    try:
+        return json.loads(_pickled_text(zlib.decompress(base64.b64decode(cases))))
+    except (ValueError, zlib.error) as error:
+        raise ValueError(f"the test cases {cases[:40]!r} are neither JSON nor text packed as JSON: {error}") from None
 
 
-class _TextOnly(pickle.Unpickler):
-    """Unpickles text and other plain values; a pickle can name no class or function."""
+_OF_TEXT = {"PROTO", "FRAME", "MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT", "STOP"}
+_OF_TEXT |= {"UNICODE", "SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8"}
 
-    def find_class(self, module, name):
-        raise pickle.UnpicklingError(f"a packed test case names {module}.{name}; only text is taken")
+
+def _pickled_text(data: bytes) -> str:
+    """The text that was pickled, read from the pickle without running it."""
+    import pickletools
+
+    texts = []
+    for operation, argument, _ in pickletools.genops(data):
+        if operation.name not in _OF_TEXT:
+            raise ValueError(f"a pickle that does {operation.name}; only text is taken")
+        if isinstance(argument, str):
+            texts.append(argument)
+    if len(texts) != 1:
+        raise ValueError(f"a pickle of {len(texts)} texts instead of one")
+    return texts[0]
 
 
 def _from_human_eval(record: dict) -> tuple[list[dict], dict]:
@@ -1148,8 +1166,8 @@ def _claim(node: ast.expr, names: set[str]) -> tuple[str, str, str] | None:
             match left, right:
                 case (
                     ast.Call(func=ast.Name(id="set" | "sorted" | "list" | "tuple" | "Counter" as name), args=[inner]),
-                    ast.Call(func=ast.Name(id=other), args=[wanted]),
-                ) if name == other and (arguments := _arguments(inner, names)):
+                    ast.Call(func=ast.Name(id=twin), args=[wanted]),
+                ) if name == twin and (arguments := _arguments(inner, names)):
                     return _literal(arguments, wanted, "unordered" if name in ("set", "sorted", "Counter") else "eq")
         case ast.Compare(
             left=ast.Call(func=ast.Name(id="abs"), args=[ast.BinOp(left=left, op=ast.Sub(), right=right)]),

@@ -27,32 +27,28 @@ limits on memory, processes, files and output, an empty environment, no descript
 It does not guard against faults of the kernel or leaks through timing.
 """
 
+import _socket as socket  # what the public module adds would be copied with each fork of the server
 import atexit
-import binascii
 import contextlib
 import ctypes
 import errno
 import gc
 import json
-import linecache
 import os
 import re
 import resource
 import select
 import signal
-import socket
 import stat
 import struct
 import sys
-import threading
 import time
-import traceback
 import types
 import warnings
 import weakref
 from collections import Counter, OrderedDict, defaultdict
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 LEVELS = ("namespaces", "landlock", "none")
 MAX_OUTPUT = 8 << 20  # bytes of stdout, and of stderr, of one check
@@ -130,8 +126,11 @@ class Sandbox:
             raise ValueError(f"no level called {level!r}; choose one of {', '.join(LEVELS)}, or None for the best")
         if type(memory_mb) is not int or memory_mb < 16:
             raise ValueError(f"memory_mb is {memory_mb!r}; give a whole number of MiB, at least 16")
+        import threading  # nowhere at the top: every fork of a server that has it costs half a millisecond more
+
         self._memory_mb, self._allow = memory_mb, allow_unisolated
         self._lock, self._servers, self._closed = threading.Lock(), {}, False
+        self._room = threading.BoundedSemaphore(1)
         self.level = self._choose(level)
         # Without namespaces or a user id of its own, a box is known by having the server to itself.
         self._slots = 1 if self.level == "none" else _cores()
@@ -201,7 +200,7 @@ class Sandbox:
 
     def _checked(self, source: str, judge):
         """The result of `judge` on a fresh check; once more, on a new server, if the first gave no judgement."""
-        numpy = re.search(r"\bnumpy\b", source) is not None
+        numpy = "numpy" in source and re.search(r"\bnumpy\b", source) is not None
         with self._room:
             for attempt in range(2):
                 server = self._server(numpy)
@@ -237,7 +236,6 @@ class Sandbox:
         )
 
     def _try(self) -> None:
-        self._room = threading.BoundedSemaphore(1)
         run = self.run_function("def double(x):\n    return 2 * x", "double", ["[21]"], time_limit_s=10)
         if run.status != "ok" or run.outcomes[0].value != 42:
             raise SandboxError(run.error or run.outcomes[0].error or run.status)
@@ -319,10 +317,10 @@ def _number_lists(text: str) -> list | None:
 
 # Loads this file as a module, so that its compiled form is used, and begins at `_serve`.
 _EXECUTED = """
-import importlib.util, sys
-spec = importlib.util.spec_from_file_location("code_sandbox", sys.argv[1])
-module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(module)
+import sys
+from importlib.machinery import SourceFileLoader
+module = sys.modules["code_sandbox"] = type(sys)("code_sandbox")
+SourceFileLoader("code_sandbox", sys.argv[1]).exec_module(module)
 module._serve(int(sys.argv[2]), module.json.loads(sys.argv[3]))
 """
 
@@ -404,10 +402,11 @@ class _Check:
 
     def __init__(self, server: _Server, level: str):
         self._server, self.level = server, level
-        self.reason, self.report = None, None
+        self.reason: str | None = None
+        self.report: dict | None = None
         self.stdout, self.stderr = bytearray(), bytearray()
-        self._in, self._leased, self._out = bytearray(), bytearray(), memoryview(b"")
-        self._ends, self._pipes = [], {}
+        self._in, self._leased, self._out = bytearray(), b"", memoryview(b"")
+        self._ends, self._pipes, self._chunk = [], {}, _PIPE
         self._waited, self._granted, self._grace, self._most = None, 0.0, 0.0, 0.0  # seconds
 
     def __enter__(self) -> "_Check":
@@ -416,22 +415,23 @@ class _Check:
 
     def open(self, kind: str) -> None:
         """Have a box made for a function or a program."""
-        far = []
+        far: list[Any] = []
         try:
             for _ in range(2):
                 near, other = socket.socketpair()
                 self._ends.append(near)
-                far.append(other)
+                far.append(other.detach())
                 near.setblocking(False)
+            os.set_blocking(far[0], False)  # the server waits for no caller
             for sink in (self.stdout, self.stderr) if kind == "program" else (self.stdout,):
                 read, write = os.pipe()
-                far.append(open(write, "wb", 0))  # noqa: SIM115
+                far.append(write)
                 self._pipes[read] = sink
                 os.set_blocking(read, False)
-            self._server.send(kind, [end.fileno() for end in far])
+            self._server.send(kind, far)
         finally:
             for end in far:
-                end.close()
+                os.close(end)
         self._lease, self._talk = self._ends
         for descriptor in (self._lease, self._talk, *self._pipes):
             self._poll.register(descriptor, select.POLLIN)
@@ -441,7 +441,9 @@ class _Check:
         self._grace, self._most = 0.0, (MAX_STRETCH - 1) * (deadline - time.monotonic())
         if payload is not None:
             self._out = memoryview(len(payload).to_bytes(4, "little") + payload)
-            self._poll.modify(self._talk, select.POLLIN | select.POLLOUT)
+            self._say()
+            if self._out:
+                self._poll.modify(self._talk, select.POLLIN | select.POLLOUT)
         while True:
             message = self._next_message()
             if message is not None and self.reason == "time limit":
@@ -456,19 +458,22 @@ class _Check:
             self._step(deadline)
 
     def _next_message(self) -> dict | None:
-        size = int.from_bytes(self._in[:4], "little")
-        if len(self._in) < 4 or (size <= MAX_VALUE + 65_536 and len(self._in) < 4 + size):
+        if len(self._in) < 4:
             return None
-        head, _, value = bytes(self._in[4 : 4 + size]).partition(b"\n")
+        size = int.from_bytes(self._in[:4], "little")
+        if size <= MAX_VALUE + 65_536 and len(self._in) < 4 + size:
+            return None
+        head, _, value = self._in[4 : 4 + size].partition(b"\n")
         del self._in[: 4 + size]
         try:
-            message = json.loads(head)
+            message = _JSON.decode(head.decode())
             if size > MAX_VALUE + 65_536 or type(message) is not dict or type(message.get("status")) is not str:
                 raise ValueError
         except (ValueError, RecursionError):
             self.reason = "bad value"
             return None
-        return {**message, "value": value}
+        message["value"] = value
+        return message
 
     def _step(self, deadline: float) -> None:
         remaining = deadline + self._grace - time.monotonic()
@@ -503,22 +508,37 @@ class _Check:
     def _collect(self, descriptor: int) -> bool:
         """Take what there is on a pipe; False when there is nothing."""
         try:
-            data = os.read(descriptor, 1 << 18)
+            data = os.read(descriptor, self._chunk)
         except BlockingIOError:
             return False
+        if len(data) == _PIPE and self._chunk == _PIPE:
+            self._widen()
         if data:
             self._pipes[descriptor] += data
         else:
             self._drop(descriptor)
         return bool(data)
 
+    def _widen(self) -> None:
+        """Let a program that prints much run on while a busy machine keeps this side from reading."""
+        import fcntl
+
+        self._chunk = 1 << 20
+        for descriptor in self._pipes:
+            with contextlib.suppress(OSError):  # a limit of the user
+                fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, self._chunk)
+
+    def _say(self) -> None:
+        with contextlib.suppress(OSError):  # no room now; or nobody there, and then there is an end to read
+            self._out = self._out[self._talk.send(self._out) :]
+
     def _converse(self, event: int) -> bool:
+        if event & select.POLLOUT:
+            self._say()
+            if not self._out:
+                self._poll.modify(self._talk, select.POLLIN)
         try:
-            if self._out and event & select.POLLOUT:
-                self._out = self._out[self._talk.send(self._out) :]
-                if not self._out:
-                    self._poll.modify(self._talk, select.POLLIN)
-            data = self._talk.recv(1 << 18)
+            data = self._talk.recv(1 << 16)
         except BlockingIOError:
             return False
         except OSError:
@@ -531,21 +551,29 @@ class _Check:
     def _hear(self) -> None:
         """The server tells how long the box had to wait, when asked, and at the end that nothing of it is left."""
         try:
-            data = self._lease.recv(4096)
+            self._note(self._lease.recv(4096))
         except BlockingIOError:
             return
         except OSError:
-            data = b""
-        self._leased += data
-        for line in self._leased.split(b"\n")[:-1]:
-            self._waited = json.loads(line).get("waited", self._waited)
-        if not data:
+            self._note(b"")
+        if self.report is not None:
             self._drop(self._lease.fileno())
-            self.report = self._last_line()
             while self._converse(select.POLLIN):
                 pass
             self.drain()
             self.reason = "ended"
+
+    def _note(self, data: bytes) -> None:
+        """Take what the server wrote; its report is empty if it died before that was complete."""
+        *lines, rest = (self._leased + data).split(b"\n")
+        self._leased = rest
+        for line in map(json.loads, lines):
+            if "waited" in line:
+                self._waited = line["waited"]
+            else:
+                self.report = line
+        if not data and self.report is None:
+            self.report = {}
 
     def drain(self) -> None:
         """Take what was written to the pipes so far."""
@@ -576,23 +604,19 @@ class _Check:
         # A box that waits for a call leaves by itself when none can come; for any other the server is told to end it.
         if self.reason or not self._ends_by(self._talk, 0.05):
             self._ends_by(self._lease, 10)
-        self.report = self._last_line()
+        self.report = self.report or {}
         self.drain()
 
     def _ends_by(self, line: socket.socket, seconds: float) -> bool:
         """Hang up on a line; whether the server then reports the end of the box in time."""
-        with contextlib.suppress(OSError):
+        try:
             line.shutdown(socket.SHUT_WR)
             self._lease.settimeout(seconds)
-            while data := self._lease.recv(4096):
-                self._leased += data
-            return True
-        return False
-
-    def _last_line(self) -> dict:
-        """The report; empty if the server died before it was complete."""
-        lines = [json.loads(line) for line in self._leased.split(b"\n")[:-1]]
-        return next((line for line in reversed(lines) if "waited" not in line), {})
+            while self.report is None:
+                self._note(self._lease.recv(4096))
+        except OSError:
+            return False
+        return True
 
     def verdict(self) -> tuple[str, str]:
         """Status and error of a conversation that is over without an answer."""
@@ -614,6 +638,7 @@ class _Check:
         return (self.report or {}).get("cpu_s", 0.0)
 
 
+_PIPE = 1 << 16  # bytes that a pipe holds at first
 _START_S = 20.0  # to make a box, on a machine that is very busy
 _FAILURES = {"exception", "memory limit", "bad value", "exited"}  # of a call, told by the box
 
@@ -637,7 +662,7 @@ def _judge_calls(check: _Check, request: dict, arguments: list[bytes], limit: fl
         message = check.exchange(None, time.monotonic() + limit)
         stopped = check.verdict() if message is None else _load_failure(message)
     check.drain()  # what loading printed
-    outcomes = [None] * len(arguments)
+    outcomes: list = [None] * len(arguments)
     for index in _secret_order(len(arguments)):
         if stopped:
             break
@@ -672,7 +697,7 @@ def _judge_call(check: _Check, arguments: bytes, limit: float) -> tuple[Outcome,
     else:
         status, error = message["status"], str(message.get("error", ""))[:2000]
         claimed = message.get("cpu_s")
-        cpu = min(max(claimed, 0.0), wall * _cores()) if type(claimed) is float and claimed == claimed else 0.0
+        cpu = min(max(claimed, 0.0), wall * MAX_TASKS) if type(claimed) is float and claimed == claimed else 0.0
         if status == "ok":
             status, value, error = _decode(message["value"])
         elif status not in _FAILURES:
@@ -682,10 +707,8 @@ def _judge_call(check: _Check, arguments: bytes, limit: float) -> tuple[Outcome,
 
 def _secret_order(n: int) -> list[int]:
     """Any order but the one given."""
-    import random
-
-    order = list(range(n))
-    random.SystemRandom().shuffle(order)
+    noise = os.urandom(8 * n)
+    order = sorted(range(n), key=lambda index: noise[8 * index : 8 * index + 8])
     return order if n < 2 or order != sorted(order) else order[1:] + order[:1]
 
 
@@ -713,9 +736,12 @@ def _judge_program(check: _Check, request: dict, limit: float) -> Outcome:
 # --- values: plain ones as tagged JSON, read and written on both sides ---------------------------------------------
 
 _ATOMS = {type(None), bool, float, str}
-_LISTS = {tuple: "t", set: "s", frozenset: "z"}
+_LISTS: dict[type, str] = {tuple: "t", set: "s", frozenset: "z"}
 _DICTS = (dict, OrderedDict, defaultdict, Counter)
 _BIG = 1 << 63
+
+
+_TO_JSON = json.JSONEncoder(check_circular=False, separators=(",", ":")).encode  # `MAX_DEPTH` ends any circle
 
 
 class _NotPlain(ValueError):
@@ -724,7 +750,7 @@ class _NotPlain(ValueError):
 
 def _encode(value: object, items: int = MAX_ITEMS) -> str:
     """JSON in which lists, text and ordinary numbers stand for themselves and one-key objects for the rest."""
-    return json.dumps(_tag(value, [items], MAX_DEPTH), separators=(",", ":"))
+    return _TO_JSON(_tag(value, [items], MAX_DEPTH))
 
 
 def _tag(value, room: list[int], depth: int):
@@ -748,6 +774,8 @@ def _tag(value, room: list[int], depth: int):
     if kind in _DICTS:
         return {"d": _tag([list(pair) for pair in dict.items(value)], room, depth)}
     if kind is bytes:
+        import binascii
+
         return {"b": binascii.b2a_base64(value, newline=False).decode()}
     if kind is complex:
         return {"c": [value.real, value.imag]}
@@ -759,23 +787,25 @@ def _tag(value, room: list[int], depth: int):
     raise _NotPlain(f"a value of type {kind.__module__}.{kind.__qualname__}"[:200])
 
 
-def _decode(text: bytes) -> tuple[str, object, str]:
+def _decode(text: bytes | bytearray) -> tuple[str, object, str]:
     """Status, value and error of what a box wrote."""
     try:
         if len(text) > MAX_VALUE:
             raise ValueError("too large")
-        return "ok", json.loads(text, object_pairs_hook=_untag), ""
+        return "ok", _TAGGED_JSON.decode(text.decode()), ""
     except RecursionError:
         return "bad value", None, "nested too deep"
     except (ValueError, TypeError, LookupError, MemoryError) as error:
         return "bad value", None, str(error)[:200]
 
 
-def _untag(pairs: list[tuple[str, object]]) -> object:
+def _untag(pairs: list[tuple[str, Any]]) -> object:
     ((tag, body),) = pairs
     if tag == "i":
         return int(body, 16)
     if tag == "b":
+        import binascii
+
         return binascii.a2b_base64(body)
     if type(body) is not list:
         raise ValueError("not a value")
@@ -791,24 +821,40 @@ def _untag(pairs: list[tuple[str, object]]) -> object:
     return {"s": set, "z": frozenset, "d": dict}[tag](body)
 
 
+_JSON, _TAGGED_JSON = json.JSONDecoder(), json.JSONDecoder(object_pairs_hook=_untag)
+
+
 # --- the server: from here on, what runs in the executed process ---------------------------------------------------
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _NEW_NS, _NEW_UTS, _NEW_IPC, _NEW_USER, _NEW_PID, _NEW_NET = 1 << 17, 1 << 26, 1 << 27, 1 << 28, 1 << 29, 1 << 30
-_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
+_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOATIME, _MS_REMOUNT = 1, 2, 4, 1024, 32
+_MS_BIND, _MS_REC, _MS_PRIVATE = 4096, 16384, 1 << 18
 _PDEATHSIG, _KEEPCAPS, _NO_NEW_PRIVS, _SUBREAPER, _SECCOMP, _AMBIENT = 1, 8, 38, 36, 22, 47
 _DAC_READ_SEARCH = 2  # the capability to read whatever Landlock leaves readable
 _FIRST_UID, _LAST_UID = 50_000, 59_000
 
 
-def _c(name: str, *arguments):
-    """Call libc; integers are passed as long, a negative result raises."""
-    longs = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
-    result = getattr(_libc, name)(*longs)
-    if result < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"{name}: {os.strerror(number)}")
-    return result
+class _Ready:
+    """A call of libc; integers are passed as long, a negative result raises.
+
+    Boxes make calls that are made ready in the server: a box pays for each page of memory that it is first to touch.
+    """
+
+    def __init__(self, name: str, *arguments):
+        self._function, self._name = getattr(_libc, name), name
+        self._arguments = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
+
+    def __call__(self) -> int:
+        result = self._function(*self._arguments)
+        if result < 0:
+            number = ctypes.get_errno()
+            raise OSError(number, f"{self._name}: {os.strerror(number)}")
+        return result
+
+
+def _c(name: str, *arguments) -> int:
+    return _Ready(name, *arguments)()
 
 
 def _syscall(name: str, *arguments):
@@ -835,7 +881,6 @@ def _serve(control: int, settings: dict) -> None:
         if os.getppid() != settings["caller"]:
             return
         _preload(settings["numpy"])
-        _filter(settings["level"] != "none")  # unknown machines are refused here
         place = _Namespaces(settings) if settings["level"] == "namespaces" else _Users(settings)
         keeper = os.pidfd_open(os.getpid())
         pid = os.fork()
@@ -868,10 +913,13 @@ def _preload(numpy: bool) -> None:
             __import__(name)
     sys.dont_write_bytecode = True
     sys.path[:] = [folder for folder in sys.path if _is_ours(folder)]
-    module = _load(_compiled("def double(x):\n    return 2 * x"))
+    source = "def double(x):\n    return 2 * x"
+    module = _load(_compiled(source), _Loader(source))
     for _ in range(20):  # what every box does, so that memory is laid out for it
-        _attempt(lambda: _answer(module, "double", json.loads("[21]", object_pairs_hook=_untag)))
+        _attempt(lambda: _answer(module, "double", _TAGGED_JSON.raw_decode("[21]")[0]))
     gc.collect()
+    with contextlib.suppress(AttributeError):  # only glibc has it
+        _libc.malloc_trim(0)
     gc.freeze()
 
 
@@ -905,7 +953,7 @@ def _files() -> list[str]:
 
 class _Box(NamedTuple):
     pid: int
-    lease: socket.socket
+    lease: int  # a descriptor; so is the key that a box is found by, the pidfd
     slot: int
     start: float
 
@@ -918,7 +966,9 @@ class _Boxes:
         self._poll, self._boxes, self._leases, self._over = select.poll(), {}, {}, {}
         self._free = list(range(place.slots))[::-1]
         status = _status(place.proc, "self")
-        place.own, self._address_space = status["RssAnon"], (memory_mb << 20) + status["VmSize"]
+        place.own = status["RssAnon"]
+        _limit((memory_mb << 20) + status["VmSize"])
+        _c("prctl", _NO_NEW_PRIVS, 1, 0, 0, 0)
 
     def serve(self, watched: list[int]) -> None:
         """Until the caller or the keeper dies, or the control socket ends."""
@@ -942,45 +992,44 @@ class _Boxes:
                 last = time.monotonic()
 
     def _request(self) -> bool:
-        kind, ancillary, _, _ = self._line.recvmsg(64, socket.CMSG_SPACE(4 * 4), socket.MSG_CMSG_CLOEXEC)
+        kind, ancillary, _, _ = self._line.recvmsg(64, _FOUR_DESCRIPTORS, socket.MSG_CMSG_CLOEXEC)
         if not kind:
             return False
-        lease, *descriptors = [number for _, _, data in ancillary for (number,) in struct.iter_unpack("i", data)]
-        lease = socket.socket(fileno=lease)
+        _, _, numbers = ancillary[0]
+        lease, *descriptors = struct.unpack(f"{len(numbers) // 4}i", numbers)
         try:
             self._make(lease, descriptors)
         except (OSError, IndexError) as error:
-            _tell(lease, {"failed": f"could not make a box: {error}"})
-            _hang_up(lease)
+            _tell(lease, json.dumps({"failed": f"could not make a box: {error}"}))
+            os.close(lease)
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
         return True
 
-    def _make(self, lease: socket.socket, descriptors) -> None:
+    def _make(self, lease: int, descriptors: list[int]) -> None:
         slot = self._free.pop()
         pid = self._place.fork()
         if not pid:
-            _box(self._place, slot, self._address_space, *descriptors)
+            _box(self._place, slot, *descriptors)
         pidfd = os.pidfd_open(pid)
-        self._boxes[pidfd] = box = _Box(pid, lease, slot, time.monotonic())
-        self._leases[lease.fileno()] = box
+        self._boxes[pidfd] = self._leases[lease] = _Box(pid, lease, slot, time.monotonic())
         self._poll.register(pidfd, select.POLLIN)
         self._poll.register(lease, select.POLLIN)
 
     def _leased(self, box: _Box) -> None:
         """The caller asks, or has let go."""
         try:
-            asked = box.lease.recv(16, socket.MSG_DONTWAIT)
+            asked = os.read(box.lease, 16)
         except BlockingIOError:
             return  # the event was for an earlier descriptor of this number
         except OSError:
             asked = b""
         if asked:
-            _tell(box.lease, {"waited": self._waited(box.pid)})
+            _tell(box.lease, f'{{"waited": {self._waited(box.pid)!r}}}')
             return
         self._poll.unregister(box.lease)
-        del self._leases[box.lease.fileno()]
+        del self._leases[box.lease]
         os.kill(box.pid, signal.SIGKILL)
 
     def _ended(self, pidfd: int) -> None:
@@ -992,13 +1041,15 @@ class _Boxes:
         del self._boxes[pidfd]
         self._poll.unregister(pidfd)
         os.close(pidfd)
-        if self._leases.pop(box.lease.fileno(), None):
+        if self._leases.pop(box.lease, None):
             self._poll.unregister(box.lease)
         if self._place.clear(box.slot):
             self._free.append(box.slot)  # else something is left that cannot be ended: never use it again
-        report = {"code": code, "cpu_s": usage.ru_utime + usage.ru_stime, "over": self._over.pop(box.pid, None)}
-        _tell(box.lease, report)
-        _hang_up(box.lease)
+        if not self._boxes:
+            self._place.rest()
+        over = json.dumps(self._over.pop(box.pid)) if box.pid in self._over else "null"
+        _tell(box.lease, f'{{"code": {code}, "cpu_s": {usage.ru_utime + usage.ru_stime!r}, "over": {over}}}')
+        os.close(box.lease)
 
     def _waited(self, pid: int) -> float:
         """Seconds that a box could have run and did not; 0 if it has several tasks, which may wait for one another."""
@@ -1014,7 +1065,7 @@ class _Boxes:
     def _watch(self) -> None:
         """End boxes whose processes together hold too much memory or disk."""
         old = [box for box in self._boxes.values() if time.monotonic() - box.start > 0.05]
-        if not old:
+        if not old or self._place.calm():
             return
         held = self._place.held(self._boxes.values())
         for box in old:
@@ -1024,15 +1075,14 @@ class _Boxes:
                 os.kill(box.pid, signal.SIGKILL)
 
 
-def _tell(lease: socket.socket, message: dict) -> None:
-    with contextlib.suppress(OSError):
-        lease.send(json.dumps(message).encode() + b"\n", socket.MSG_NOSIGNAL | socket.MSG_DONTWAIT)
+_FOUR_DESCRIPTORS = socket.CMSG_SPACE(4 * 4)
 
 
-def _hang_up(lease: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        lease.shutdown(socket.SHUT_RDWR)  # also where a child still holds a copy
-    lease.close()
+def _tell(lease: int, message: str) -> None:
+    try:  # noqa: SIM105
+        os.write(lease, message.encode() + b"\n")
+    except OSError:  # the caller is gone, or does not read
+        pass
 
 
 def _status(proc: int, pid: int | str) -> dict:
@@ -1078,20 +1128,31 @@ def _descendants(proc: int, pid: int | str) -> list[int]:
     return children + [below for child in children for below in _descendants(proc, child)]
 
 
-def _limits(address_space: int, tasks: int) -> None:
+def _limit(address_space: int) -> None:
+    """In the server, for itself and for all boxes; what would hold it up as well is left to `_limits_of_a_box`."""
     for what, value in (
         (resource.RLIMIT_AS, address_space),
-        (resource.RLIMIT_NPROC, tasks),
         (resource.RLIMIT_FSIZE, DISK_MB << 20),
-        (resource.RLIMIT_NOFILE, 64),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_MEMLOCK, 0),
         (resource.RLIMIT_MSGQUEUE, 0),
         (resource.RLIMIT_STACK, min(address_space, 120 << 20)),
     ):
-        hard = resource.getrlimit(what)[1]
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(what, (value, value))
+        _lower(what, value)
+
+
+def _lower(what: int, value: int) -> None:
+    resource.setrlimit(what, (_at_most(what, value),) * 2)
+
+
+def _at_most(what: int, value: int) -> int:
+    hard = resource.getrlimit(what)[1]
+    return value if hard == resource.RLIM_INFINITY else min(value, hard)
+
+
+def _limits_of_a_box(tasks: int) -> list[_Ready]:
+    limits = (resource.RLIMIT_NPROC, tasks), (resource.RLIMIT_NOFILE, 64)
+    return [_Ready("setrlimit", what, struct.pack("2L", *(_at_most(what, value),) * 2)) for what, value in limits]
 
 
 class _Uids:
@@ -1123,21 +1184,18 @@ def _uids_in_use() -> set[int]:
     return used
 
 
-def _become(uid: int, capability: int | None = None) -> None:
+def _becoming(uid: int, capability: int | None = None) -> list[_Ready]:
     """Give up root for good; `capability` alone is kept, also by programs that are executed."""
-    if capability is not None:
-        _c("prctl", _KEEPCAPS, 1, 0, 0, 0)
-    os.setgroups([])
-    os.setresgid(uid, uid, uid)
-    os.setresuid(uid, uid, uid)
-    _keep_only(capability)
-    if capability is not None:
-        _c("prctl", _AMBIENT, 2, capability, 0, 0)
+    calls = [_Ready("setgroups", 0, None), _Ready("setresgid", uid, uid, uid), _Ready("setresuid", uid, uid, uid)]
+    if capability is None:
+        return [*calls, _keeping_only(None)]
+    keep, pass_on = _Ready("prctl", _KEEPCAPS, 1, 0, 0, 0), _Ready("prctl", _AMBIENT, 2, capability, 0, 0)
+    return [keep, *calls, _keeping_only(capability), pass_on]
 
 
-def _keep_only(capability: int | None) -> None:
+def _keeping_only(capability: int | None) -> _Ready:
     bits = 0 if capability is None else 1 << capability  # effective, permitted, inheritable
-    _c("capset", struct.pack("Ii", 0x20080522, 0), struct.pack("6I", bits, bits, bits, 0, 0, 0))
+    return _Ready("capset", struct.pack("Ii", 0x20080522, 0), struct.pack("6I", bits, bits, bits, 0, 0, 0))
 
 
 # --- level "namespaces" -------------------------------------------------------------------------------------------
@@ -1149,8 +1207,10 @@ _WORK = "/tmp/work"  # the working directory of a box
 class _Namespaces:
     """Boxes in namespaces of their own, below a read-only root."""
 
+    own: int  # KiB that the server itself takes up
+
     def __init__(self, settings: dict):
-        self.slots, self.can_kill = settings["slots"], settings["level"] != "none"
+        self.slots, self.filter = settings["slots"], _filtering(kill=True)
         self.proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY)
         self._uids = None
         flags = _NEW_NS | _NEW_PID | _NEW_NET | _NEW_IPC | _NEW_UTS
@@ -1169,7 +1229,14 @@ class _Namespaces:
 
     def settle(self) -> None:
         """In the first process of the new namespace: build the root and move there."""
-        self._own = os.open("/proc/self/ns/pid", os.O_RDONLY)
+        self._part = _Ready("unshare", _NEW_PID)
+        self._rejoin = _Ready("setns", os.open("/proc/self/ns/pid", os.O_RDONLY), _NEW_PID)
+        self._pids = None
+        with contextlib.suppress(OSError):
+            self._pids = os.open("sys/kernel/ns_last_pid", os.O_RDONLY, dir_fd=self.proc)
+        about = _status(self.proc, "self")  # by its limit alone, a single process stays below what `_watch` would end
+        self._bounded = self._pids is not None and about["VmSize"] - about["RssAnon"] < 64 << 20
+        self._last, self._single = 0, False
         self.null = os.open("/dev/null", os.O_RDWR)
         _c("mount", b"none", b"/", None, _MS_REC | _MS_PRIVATE, None)
         folders = _readable()
@@ -1198,6 +1265,28 @@ class _Namespaces:
         os.chdir("/")
         _c("mount", b"none", b"/", None, _MS_REMOUNT | _MS_BIND | _MS_RDONLY | _MS_NOSUID | _MS_NODEV, None)
         socket.sethostname("sandbox")
+        self._mounts = os.open("self/ns/mnt", os.O_RDONLY, dir_fd=self.proc)
+        self._rooms = [self._room(slot) for slot in range(self.slots)]
+
+    def _room(self, slot: int) -> "_Room":
+        """Mounts for the boxes of a slot, with an empty /tmp that no other slot sees."""
+        _c("unshare", _NEW_NS)
+        try:
+            owner = f",uid={self._uids.of[slot]},gid={self._uids.of[slot]}" if self._uids else ""
+            options = f"size={DISK_MB}m,nr_inodes=4096,mode=700{owner}"
+            _c("mount", b"none", b"/tmp", b"tmpfs", _MS_NOSUID | _MS_NODEV | _MS_NOATIME, options.encode())
+            os.mkdir(_WORK)
+            for path, kept in self._below_tmp:
+                _target(path, os.path.isdir(kept))
+                _c("mount", kept.encode(), path.encode(), None, _MS_BIND, None)
+            if self._uids:
+                os.chown(_WORK, self._uids.of[slot], self._uids.of[slot])
+                leave = _becoming(self._uids.of[slot])
+            else:  # processes are counted for each user namespace, and in a new one nothing is left to gain
+                leave = [_Ready("unshare", _NEW_USER), _keeping_only(None)]
+            return _Room(os.open("self/ns/mnt", os.O_RDONLY, dir_fd=self.proc), leave)
+        finally:
+            _c("setns", self._mounts, _NEW_NS)
 
     @staticmethod
     def _bind(descriptor: int, target: str, folder: bool) -> None:
@@ -1209,37 +1298,47 @@ class _Namespaces:
 
     def fork(self) -> int:
         """A child that is the first process of its own namespace."""
-        _c("unshare", _NEW_PID)
+        self._part()
         pid = -1
         try:
             pid = os.fork()
         finally:
             if pid:
-                _c("setns", self._own, _NEW_PID)
+                self._rejoin()
+        if pid:
+            self._single = self._single and pid == self._last + 1
+            self._last = pid
         return pid
 
-    def enter(self, slot: int, address_space: int) -> None:
+    def calm(self) -> bool:
+        """Whether no box can hold too much: each is a single process, for no number was given to any other."""
+        if self._bounded and self._single:
+            self._single = self._last_pid() == self._last
+        return self._single
+
+    def rest(self) -> None:
+        """There are no boxes now."""
+        if self._bounded and not self._single:
+            self._last, self._single = self._last_pid(), True
+
+    def _last_pid(self) -> int:
+        return int(os.pread(self._pids, 32, 0))
+
+    def enter(self, slot: int) -> None:
         """In the box, before anything untrusted: close all doors."""
-        os.dup2(self.null, 0)
-        _c("unshare", _NEW_NS)
-        owner = f",uid={self._uids.of[slot]},gid={self._uids.of[slot]}" if self._uids else ""
-        options = f"size={DISK_MB}m,nr_inodes=4096,mode=700{owner}"
-        _c("mount", b"none", b"/tmp", b"tmpfs", _MS_NOSUID | _MS_NODEV, options.encode())
-        os.mkdir(_WORK)
-        for path, kept in self._below_tmp:
-            _target(path, os.path.isdir(kept))
-            _c("mount", kept.encode(), path.encode(), None, _MS_BIND, None)
-        os.chdir(_WORK)
-        _limits(address_space, MAX_TASKS)
-        if self._uids:
-            os.chown(_WORK, self._uids.of[slot], self._uids.of[slot])
-            _become(self._uids.of[slot])
-        else:
-            _c("unshare", _NEW_USER)  # processes are counted for each namespace, and nothing is left to gain
-            _keep_only(None)
+        for call in self._rooms[slot].doors:
+            call()
 
     def clear(self, slot: int) -> bool:
-        return True  # everything went with the first process
+        """All processes went with the first; a /tmp that was touched is replaced."""
+        room = self._rooms[slot]
+        try:
+            if not room.untouched():
+                room.close()
+                self._rooms[slot] = self._room(slot)
+        except OSError:
+            return False
+        return True
 
     def tidying(self) -> bool:
         return False
@@ -1263,6 +1362,43 @@ class _Namespaces:
         for number in _children(self.proc, "self"):
             with contextlib.suppress(OSError, KeyError, IndexError):
                 yield _status(self.proc, number)["NSpid"][-2], number
+
+
+class _Room:
+    """A mount namespace with a /tmp of its own, which serves one box after another until one leaves a trace there."""
+
+    def __init__(self, mounts: int, leave: list[_Ready]):
+        move = _Ready("setns", mounts, _NEW_NS), _Ready("chdir", _WORK.encode())
+        self.doors = [*move, *_limits_of_a_box(MAX_TASKS), *leave]  # for a box, to close behind itself
+        self._mounts, self._tmp = mounts, os.open("/tmp", os.O_RDONLY | os.O_DIRECTORY)
+        self._folders = list(_folders("/tmp"))
+        self._before = self._state()
+
+    def _state(self) -> list[tuple]:
+        """Of each folder what changes when anything in it does; a change time cannot be put back."""
+        found = [os.stat(path, dir_fd=self._tmp, follow_symlinks=False) for path in self._folders]
+        return [
+            (s.st_ino, s.st_mode, s.st_uid, s.st_gid, s.st_nlink, s.st_size, s.st_mtime_ns, s.st_ctime_ns)
+            for s in found
+        ]
+
+    def untouched(self) -> bool:
+        try:
+            return self._state() == self._before
+        except OSError:
+            return False
+
+    def close(self) -> None:
+        os.close(self._mounts)
+        os.close(self._tmp)
+
+
+def _folders(top: str):
+    """The folders of one file system, from `top` downwards, as paths from there."""
+    device = os.stat(top).st_dev
+    for path, names, _ in os.walk(top):
+        names[:] = [name for name in names if os.stat(os.path.join(path, name)).st_dev == device]
+        yield os.path.relpath(path, top)
 
 
 def _target(path: str, folder: bool) -> None:
@@ -1304,8 +1440,10 @@ def _read_only(path: str, devices: bool) -> None:
 class _Users:
     """Boxes told apart by user id, each with a folder of its own, shut in by Landlock at that level."""
 
+    own: int  # KiB that the server itself takes up
+
     def __init__(self, settings: dict):
-        self.slots, self.can_kill = settings["slots"], settings["level"] != "none"
+        self.slots, self.filter = settings["slots"], _filtering(kill=settings["level"] != "none")
         self.proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY)
         self.null = os.open("/dev/null", os.O_RDWR)
         self._landlock = settings["level"] == "landlock"
@@ -1330,7 +1468,8 @@ class _Users:
             code = 1
             try:
                 folders = _readable()
-                _become(self._uids.spare)
+                for call in _becoming(self._uids.spare):
+                    call()
                 for folder in folders:
                     os.listdir(folder)
                 code = 0
@@ -1342,25 +1481,23 @@ class _Users:
         """In the server: a folder for each slot."""
         _c("prctl", _SUBREAPER, 1, 0, 0, 0)
         self._folders = [os.path.join(self._home, str(slot)) for slot in range(self.slots)]
-        self._rules, self._removers = [None] * self.slots, set()
+        self._rules: list[int | None] = [None] * self.slots
+        self._removers: set[int] = set()
         for slot in range(self.slots):
             self._provide(slot)
 
     def fork(self) -> int:
         return os.fork()
 
-    def enter(self, slot: int, address_space: int) -> None:
-        os.dup2(self.null, 0)
+    def enter(self, slot: int) -> None:
         os.setsid()
         folder = self._folders[slot]
         os.environ.update(HOME=folder, TMPDIR=folder)
         os.chdir(folder)
-        uid = os.getuid()
-        _limits(address_space, MAX_TASKS if self._uids else MAX_TASKS + _tasks_of(self.proc, uid))
-        if self._uids:
-            _become(self._uids.of[slot], self._capability)
-        _c("prctl", _PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        _c("prctl", _NO_NEW_PRIVS, 1, 0, 0, 0)
+        others = 0 if self._uids else _tasks_of(self.proc, os.getuid())
+        leave = _becoming(self._uids.of[slot], self._capability) if self._uids else []
+        for call in (*_limits_of_a_box(MAX_TASKS + others), *leave, _Ready("prctl", _PDEATHSIG, 9, 0, 0, 0)):
+            call()
         if self._rules[slot] is not None:
             _syscall("landlock_restrict_self", self._rules[slot], 0)
 
@@ -1380,6 +1517,7 @@ class _Users:
                 for name in names:
                     os.unlink(os.path.join(folder, name))
                 os.chmod(folder, 0o700)
+                os.utime(folder)
                 return True
         aside = f"{self._home}/{slot}-{os.urandom(8).hex()}"
         with contextlib.suppress(OSError):
@@ -1395,6 +1533,12 @@ class _Users:
             else:
                 self._removers.add(pid)
         return os.path.isdir(folder)
+
+    def calm(self) -> bool:
+        return False
+
+    def rest(self) -> None:
+        pass
 
     def tidying(self) -> bool:
         """Whether files are still being removed."""
@@ -1590,7 +1734,7 @@ futex 202 98, rseq 334 293, membarrier 324 283, getrandom 318 278
 """
 _KILL = "kill 62 129, tkill 200 130, tgkill 234 131"
 # Permitted by argument: name, numbers, argument, then values that alone pass or (with "not") that alone do not.
-_SIFTED = (
+_SIFTED: tuple[tuple[int, int, int, str, tuple[int, ...]], ...] = (
     (16, 29, 1, "only", (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)),  # ioctl: terminal?, size, unread, flags
     (72, 25, 1, "not", (8, 10, 15)),  # fcntl: no signals to others through F_SETOWN, F_SETSIG, F_SETOWN_EX
     (157, 167, 0, "only", (15,)),  # prctl: name of a thread
@@ -1602,41 +1746,53 @@ _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 _ALLOW, _KILL_PROCESS, _NO_SUCH_CALL, _NO_PERMISSION = 0x7FFF0000, 0x80000000, 0x50000 | 38, 0x50000 | 1
 
 
-@lru_cache
 def _filter(kill: bool) -> bytes:
-    """The program for seccomp, for this machine. `kill`: whether signals can be sent."""
+    """The program for seccomp, for this machine. `kill`: whether signals can be sent.
+
+    It searches by halves: the kernel tries it on every call when a box installs it, which takes most of the time.
+    """
     if os.uname().machine not in _MACHINES:
         raise SandboxError(f"no system-call filter for {os.uname().machine}; only for {' and '.join(_MACHINES)}")
     column, audit = _MACHINES[os.uname().machine]
     named = _PERMITTED + (", " + _KILL if kill else "")
-    numbers = sorted(int(n) for entry in named.split(",") if (n := entry.split()[1 + column]) != "-")
-    load, equal, at_least, above, any_bit, mask, give = 0x20, 0x15, 0x35, 0x25, 0x45, 0x54, 0x06
-    code = [(load, 0, 0, 4), (equal, 1, 0, audit), (give, 0, 0, _KILL_PROCESS), (load, 0, 0, 0)]
-    while numbers:
-        first = last = numbers.pop(0)
-        while numbers and numbers[0] == last + 1:
-            last = numbers.pop(0)
-        code += [(at_least, 0, 2, first), (above, 1, 0, last), (give, 0, 0, _ALLOW)]
-    for *both, argument, rule, values in _SIFTED:
-        then = [(load, 0, 0, 16 + 8 * argument)] + [(mask, 0, 0, 0xF)] * (rule == "stream")
-        hit, miss = (_NO_PERMISSION, _ALLOW) if rule in ("not", "none of") else (_ALLOW, _NO_PERMISSION)
-        for value in values:
-            then += [(any_bit if rule == "none of" else equal, 0, 1, value), (give, 0, 0, hit)]
-        then += [(give, 0, 0, miss)]
-        code += [(equal, 0, len(then), both[column]), *then]
-    code += [(equal, 0, 1, (41, 198)[column]), (give, 0, 0, _NO_PERMISSION)]  # socket: refused, as without a network
-    code += [(give, 0, 0, _NO_SUCH_CALL)]
+    then = {int(n): [(_GIVE, 0, 0, _ALLOW)] for entry in named.split(",") if (n := entry.split()[1 + column]) != "-"}
+    then |= {(x86, arm)[column]: _sift(which, how, values) for x86, arm, which, how, values in _SIFTED}
+    then[(41, 198)[column]] = [(_GIVE, 0, 0, _NO_PERMISSION)]  # socket: refused, as without a network
+    no_such = [(_GIVE, 0, 0, _NO_SUCH_CALL)]
+    pieces = [(0, then.get(0, no_such))]  # first number, and what to do from there on
+    for number in sorted({n + more for n in then for more in (0, 1)}):
+        if then.get(number, no_such) != pieces[-1][1]:
+            pieces.append((number, then.get(number, no_such)))
+    code = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, audit), (_GIVE, 0, 0, _KILL_PROCESS), (_LOAD, 0, 0, 0), *_search(pieces)]
     return b"".join(struct.pack("HBBI", *line) for line in code)
+
+
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _MASK, _GIVE = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
+
+
+def _sift(argument: int, rule: str, values: tuple[int, ...]) -> list[tuple]:
+    code = [(_LOAD, 0, 0, 16 + 8 * argument)] + [(_MASK, 0, 0, 0xF)] * (rule == "stream")
+    hit, miss = (_NO_PERMISSION, _ALLOW) if rule in ("not", "none of") else (_ALLOW, _NO_PERMISSION)
+    for value in values:
+        code += [(_ANY_BIT if rule == "none of" else _EQUAL, 0, 1, value), (_GIVE, 0, 0, hit)]
+    return [*code, (_GIVE, 0, 0, miss)]
+
+
+def _search(pieces: list[tuple[int, list]]) -> list[tuple]:
+    if len(pieces) == 1:
+        return pieces[0][1]
+    half = len(pieces) // 2
+    below, above = _search(pieces[:half]), _search(pieces[half:])
+    return [(_AT_LEAST, len(below), 0, pieces[half][0]), *below, *above]
 
 
 class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("code", ctypes.c_char_p))
 
 
-def _install_filter(kill: bool) -> None:
+def _filtering(kill: bool) -> _Ready:
     code = _filter(kill)
-    _c("prctl", _NO_NEW_PRIVS, 1, 0, 0, 0)
-    _c("prctl", _SECCOMP, 2, ctypes.byref(_Program(len(code) // 8, code)), 0, 0)
+    return _Ready("prctl", _SECCOMP, 2, ctypes.byref(_Program(len(code) // 8, code)), 0, 0)
 
 
 # --- in the box ---------------------------------------------------------------------------------------------------
@@ -1646,21 +1802,21 @@ _TALK = 3
 _QUICK_S = 0.02  # a module that loads faster is loaded anew for every call
 
 
-def _box(place, slot: int, address_space: int, talk: int, out: int, err: int | None = None) -> None:
+def _box(place, slot: int, talk: int, out: int, err: int | None = None) -> None:
     """Shut the door, read the request, run it. Never returns."""
     try:
-        place.enter(slot, address_space)
+        place.enter(slot)
         for source, target in ((place.null, 0), (out, 1), (place.null if err is None else err, 2), (talk, _TALK)):
             os.dup2(source, target)
         os.set_inheritable(_TALK, False)
         os.closerange(_TALK + 1, 1 << 20)
-        request = json.loads(_receive())
+        request, _ = _JSON.raw_decode(_receive())
         if request["kind"] == "program":
             _provide(request["stdin"].encode("utf-8", "surrogatepass"))
-        _install_filter(place.can_kill)
-        _send({"status": "started"})
+        place.filter()
+        _send("started")
     except BaseException as error:
-        _send({"status": "failed", "error": f"the box could not be closed: {error!r}"}, "", talk)
+        _send("failed", f"the box could not be closed: {error!r}", talk=talk)
         os._exit(1)
     try:
         sys.argv[:] = [_FILE]
@@ -1682,24 +1838,21 @@ def _provide(stdin: bytes) -> None:
     os.close(descriptor)
 
 
-def _receive() -> bytes:
-    size = int.from_bytes(_read(4), "little")
-    return _read(size)
-
-
-def _read(size: int) -> bytes:
-    parts = []
-    while size:
-        part = os.read(_TALK, min(size, 1 << 20))
+def _receive() -> str:
+    """The next message, in ASCII; the caller sends none before the last is answered."""
+    data = bytearray()
+    while len(data) < 4 or len(data) < 4 + int.from_bytes(data[:4], "little"):
+        part = os.read(_TALK, 1 << 16)
         if not part:
             os._exit(1)
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
+        data += part
+    return data[4:].decode("ascii")
 
 
-def _send(head: dict, value: str = "", talk: int = _TALK) -> None:
-    payload = f"{json.dumps(head)}\n{value}".encode()
+def _send(status: str, error: str = "", more: str = "", value: str = "", talk: int = _TALK) -> None:
+    """`more` is JSON for the head, `value` what follows it."""
+    error = json.dumps(error) if error else '""'
+    payload = f'{{"status": "{status}", "error": {error}{more}}}\n{value}'.encode()
     rest = memoryview(len(payload).to_bytes(4, "little") + payload)
     while rest:
         rest = rest[os.write(talk, rest) :]
@@ -1707,47 +1860,59 @@ def _send(head: dict, value: str = "", talk: int = _TALK) -> None:
 
 def _compiled(source: str) -> types.CodeType | None:
     """The code, or None after the caller was told what is wrong with it."""
-    source = source.removeprefix("\ufeff")
     try:
-        code = compile(source, _FILE, "exec", dont_inherit=True)
+        return compile(source.removeprefix("\ufeff"), _FILE, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError) as error:
-        _send({"status": "syntax error", "error": _described(error)})
+        _send("syntax error", _described(error))
         return None
-    linecache.cache[_FILE] = len(source), None, source.splitlines(True), _FILE
-    return code
 
 
 def _run_calls(source: str, entry_point: str) -> None:
     """Load, then answer calls until the caller has enough."""
-    code = _compiled(source)
+    code, loader = _compiled(source), _Loader(source)
     if code is None:
         return
     start = time.monotonic()
-    status, error, module = _attempt(lambda: _load(code))
+    status, error, module = _attempt(lambda: _load(code, loader))
     if status == "ok" and _callable(module, entry_point) is None:
         status, error = "no function", f"the source defines no function {entry_point}"
     if status != "ok":
-        _send({"status": status, "error": error})
+        _send(status, error)
         return
     keep = time.monotonic() - start > _QUICK_S or _left_something_running()
-    _send({"status": "loaded"})
+    _send("loaded")
     while True:
-        token, _, arguments = _receive().partition(b"\n")
-        arguments = json.loads(arguments, object_pairs_hook=_untag)
+        token, _, arguments = _receive().partition("\n")
+        arguments, _ = _TAGGED_JSON.raw_decode(arguments)
         spent = time.process_time()
-        status, error, value = _attempt(lambda: _answer(module or _load(code), entry_point, arguments))  # noqa: B023
+        status, error, value = _attempt(lambda: _answer(module or _load(code, loader), entry_point, arguments))  # noqa: B023
         if not keep:
             module = None
         _flush()
         cpu_s = time.process_time() - spent
-        _send({"status": status, "error": error, "token": int(token), "cpu_s": cpu_s}, value or "")
+        _send(status, error, f', "token": {token}, "cpu_s": {cpu_s!r}', value or "")
 
 
-def _load(code: types.CodeType) -> types.ModuleType:
-    module = types.ModuleType("solution")
-    module.__file__ = _FILE
-    sys.modules["solution"] = module
+class _Loader:
+    """Where tracebacks and `inspect` look for the source."""
+
+    def __init__(self, source: str):
+        self._source = source
+
+    def get_source(self, _: str) -> str:
+        return self._source
+
+
+def _load(code: types.CodeType, loader: _Loader) -> types.ModuleType:
+    module = _module("solution", loader)
     exec(code, module.__dict__)
+    return module
+
+
+def _module(name: str, loader: _Loader) -> types.ModuleType:
+    module = sys.modules[name] = types.ModuleType(name)
+    module.__file__ = _FILE
+    vars(module)["__loader__"] = loader
     return module
 
 
@@ -1768,7 +1933,7 @@ def _left_something_running() -> bool:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         return True
     except ChildProcessError:
-        return threading.active_count() > 1
+        return "threading" in sys.modules and sys.modules["threading"].active_count() > 1
 
 
 def _answer(module: types.ModuleType, entry_point: str, arguments: list) -> str:
@@ -1787,7 +1952,7 @@ def _answer(module: types.ModuleType, entry_point: str, arguments: list) -> str:
     return text
 
 
-def _attempt(work) -> tuple[str, str, object]:
+def _attempt(work) -> tuple[str, str, Any]:
     """Status, error and result of something untrusted."""
     try:
         return "ok", "", work()
@@ -1805,16 +1970,25 @@ def _described(error: BaseException) -> str:
     """As in "ValueError: no such thing (line 3)"."""
     try:
         text = f"{type(error).__name__}: {error}"[:500].rstrip(": ")
-        lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == _FILE]
+        lines = [frame.tb_lineno for frame in _frames(error) if frame.tb_frame.f_code.co_filename == _FILE]
     except BaseException:
         return "an exception that cannot be printed"
     return f"{text} (line {lines[-1]})" if lines and not isinstance(error, SyntaxError) else text
 
 
+def _frames(error: BaseException):
+    frame = error.__traceback__
+    while frame:
+        yield frame
+        frame = frame.tb_next
+
+
 def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(BaseException):
+        try:  # noqa: SIM105
             stream.flush()
+        except BaseException:
+            pass
 
 
 def _run_program(source: str) -> None:
@@ -1822,10 +1996,10 @@ def _run_program(source: str) -> None:
     code = _compiled(source)
     if code is None:
         return
-    module = sys.modules["__main__"] = types.ModuleType("__main__")
-    module.__file__ = _FILE
+    module = _module("__main__", _Loader(source))
     status = _ended(lambda: exec(code, module.__dict__))
-    _ended(threading._shutdown)
+    if "threading" in sys.modules:
+        _ended(sys.modules["threading"]._shutdown)
     _ended(atexit._run_exitfuncs)
     _flush()
     os._exit(status)
@@ -1843,9 +2017,9 @@ def _ended(work) -> int:
         return 1
     except BaseException as error:
         status = "memory limit" if isinstance(error, MemoryError) else "exception"
-        _send({"status": status, "error": _described(error)})
-        frames = error.__traceback__
-        while frames and frames.tb_frame.f_code.co_filename != _FILE:
-            frames = frames.tb_next
-        traceback.print_exception(type(error), error, frames)
+        _send(status, _described(error))
+        ours = (frame for frame in _frames(error) if frame.tb_frame.f_code.co_filename == _FILE)
+        import traceback
+
+        traceback.print_exception(type(error), error, next(ours, None))
         return 1

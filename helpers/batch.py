@@ -16,7 +16,6 @@ results. `index.html` beside them compares all runs. Started again, the batch go
     at_once: 2                 # combinations side by side; only with hardware: cpu
 """
 
-import difflib
 import fcntl
 import json
 import os
@@ -31,8 +30,9 @@ from hashlib import sha256
 from itertools import product
 from pathlib import Path
 
-from helpers import leaderboard
+from helpers import leaderboard, notebook
 from helpers.notebook import ROOT, KernelDied, check_parameters, find, mask, parameters_of, run, show_path
+from helpers.page import clean
 
 PLAN = ("notebooks", "models", "environments", "seeds", "parameters", "at_once", "out")
 
@@ -56,7 +56,7 @@ def read_plan(path: Path | str) -> dict:
         raise ValueError(f"{path} is no plan: it needs at least a line such as notebooks: ['05']")
     for key in given:
         if key not in PLAN:
-            raise ValueError(f"a plan has no {key!r}; {_nearest(str(key), PLAN)}")
+            raise ValueError(f"a plan has no {key!r}; {notebook.nearest(str(key), PLAN)}")
     plan = {"models": [None], "environments": [None], "seeds": [0], "parameters": {}, "at_once": 1}
     plan |= {"out": f"runs/{path.stem}"} | given
     for key in ("notebooks", "models", "environments", "seeds"):
@@ -100,7 +100,7 @@ def expand(plan: dict) -> list[list[dict]]:
 
 def _combination(out, notebooks, common, special, model, environment, seed) -> list[dict]:
     """The runs of one combination, in order."""
-    runs = {}
+    runs: dict[str, dict] = {}
     for number, path in notebooks.items():
         known = parameters_of(path)
         axes = {"model": model, "environment": environment, "seed": seed}
@@ -133,13 +133,8 @@ def _split_parameters(parameters: dict, notebooks: dict[str, Path]) -> tuple[dic
         elif key in known:
             common[key] = value
         else:
-            raise ValueError(f"none of the notebooks has a parameter {key!r}; {_nearest(str(key), known)}")
+            raise ValueError(f"none of the notebooks has a parameter {key!r}; {notebook.nearest(str(key), known)}")
     return common, special
-
-
-def _nearest(name: str, known) -> str:
-    near = difflib.get_close_matches(name, list(known), 1, 0.4)
-    return (f"did you mean {near[0]!r}? " if near else "") + f"There are {', '.join(sorted(known))}."
 
 
 def _number(name) -> str:
@@ -294,8 +289,16 @@ def _one(state_file: Path) -> None:
 def as_html(notebook: Path) -> str:
     """An executed notebook as a page; what scripts its outputs hold is taken out."""
     from nbconvert import HTMLExporter
+    from nbconvert.preprocessors.sanitize import SanitizeHTML
 
-    return mask(HTMLExporter(sanitize_html=True, mathjax_url="", require_js_url="").from_filename(str(notebook))[0])
+    from helpers.widget_views import STYLE
+
+    class Cleaned(SanitizeHTML):
+        def sanitize_html_tags(self, html_str):
+            return clean(html_str)
+
+    exporter = HTMLExporter(preprocessors=[Cleaned(enabled=True)], mathjax_url="", require_js_url="")
+    return mask(exporter.from_filename(str(notebook))[0].replace("</head>", STYLE + "</head>", 1))
 
 
 def _save_state(state: dict) -> None:

@@ -13,17 +13,37 @@ import json
 import pickle
 import random
 import re
+import sys
 import types
 import typing
 from contextlib import suppress
 from copy import deepcopy
 from functools import cached_property
+from pathlib import Path
 
 COLUMNS = ("prompt", "environment", "task_id", "task")
 _GARBAGE = ("", " ", "\x00", "\ud800", "no idea", "<think>", "</think>", "<answer>", "<tool_call>", "<tool_call>{",
             '<tool_call>{"name": 1}</tool_call>', '<tool_call>{"name": "reset", "arguments": {}}</tool_call>',
             '<tool_call>{"name": "__init__", "arguments": []}</tool_call>', "[" * 5000, "{" * 5000, "\\boxed{",
             "```", "```python\n", "1 " * 5000, "|" * 5000, "null", "[[1, 2], [3]]")  # fmt: skip
+
+
+def load_file(path: Path | str) -> types.ModuleType:
+    """Import an environment from a file of its own, anew each time, so that an edit counts at once.
+
+    Args:
+        path: The file, such as "runs/mine/change_env.py"; the module is called like it.
+
+    Raises:
+        FileNotFoundError: there is none.
+    """
+    path = Path(path).resolve()
+    module = types.ModuleType(path.stem)
+    module.__file__ = str(path)
+    code = compile(path.read_text(encoding="utf-8"), path, "exec")
+    sys.modules[path.stem] = module
+    exec(code, module.__dict__)
+    return module
 
 
 class ContractError(AssertionError):
@@ -396,7 +416,7 @@ def check_no_credit(s: _Subject) -> str:
         if not s.calls[i]:  # doing nothing is right there
             continue
         prompt = "\n\n".join(message["content"] for message in row["prompt"])
-        tries = {"an empty text": "", "an empty list of messages": [], "the prompt": prompt}
+        tries: dict[str, object] = {"an empty text": "", "an empty list of messages": [], "the prompt": prompt}
         tries["the last message of the prompt"] = row["prompt"][-1]["content"]
         tries["the prompt as the model's turn"] = [{"role": "assistant", "content": prompt}]
         tries["the task column"] = row["task"]

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 from envs import load
+from helpers import report
 from helpers.notebook import ROOT, find, run, show_path
 from helpers.page import page, table
 from helpers.page import picture as embedded
@@ -143,8 +144,10 @@ def _report(summary: dict, results: dict, folders: dict) -> str:
     stress = [["undeserving answer", "mean reward"]] + [
         [name, f"{mean:.2f}"] for name, mean in profile["stress"].items()
     ]
-    born = results["06"]
-    versions = ", ".join(f"{name} {number}" for name, number in born["versions"].items())
+    given = [["notebook", "parameters"]]
+    for number, _, _ in STEPS:
+        used = report.parameters(folders[number] / find(number).name)
+        given.append([find(number).stem, ", ".join(f"{name}={value!r}" for name, value in used.items())])
     body = f"""<h1>A small policy learns {html.escape(summary["environment"])} from verdicts</h1>
 <p class="big">Held-out pass@1: <b>{share(summary["before"])}</b> before, {share(summary["after_sft"])} after the SFT
 warm-up, <b>{share(summary["after"])}</b> after GRPO.</p>
@@ -182,8 +185,14 @@ the second, the policy became surer of what it already knew; where the second ri
 <p>What was learned, as the share of all sampled answers that failed in each way:</p>
 {table(learned)}
 {picture("06", "transfer", "What transferred to tasks that were never trained on, and what was forgotten.")}
-<p class="small">Python {html.escape(born["python"])}, {html.escape(versions)}, commit {html.escape(born["commit"])},
-{html.escape(born["written"])}. The executed notebooks lie beside this page.</p>"""
+<h2>Examples</h2>
+<p>Before training, from the benchmark:</p>
+{report.examples(folders["01"], 2)}
+<p>Towards the end of GRPO:</p>
+{report.examples(folders["05"], 2)}
+<h2>Parameters and versions</h2>
+{table(given)}
+<p class="small">{html.escape(report.versions(results["06"]))}. The executed notebooks lie beside this page.</p>"""
     return page(f"RLVR Workbook: {summary['environment']}", body)
 
 

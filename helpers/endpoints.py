@@ -14,6 +14,7 @@ import threading
 import time
 import urllib.parse
 from concurrent.futures import CancelledError
+from typing import Any
 
 from helpers import trajectory
 
@@ -88,7 +89,9 @@ class EndpointPolicy:
         self.usage = {"calls": 0, "retries": 0, "input_tokens": 0, "output_tokens": 0, "cost_usd": 0.0}
         self._api, self._api_version, self._left_out, self._lock = api, api_version, set(), threading.Lock()
         self._key = lambda: api_key  # a closure: no repr, no pickle and no debugger's table of attributes shows it
-        self._client = self._slots = self._home = None
+        self._client: Any = None
+        self._slots: asyncio.Semaphore | None = None
+        self._home: asyncio.AbstractEventLoop | None = None
 
     def __repr__(self) -> str:
         return f"EndpointPolicy({self.model!r}, {self.base_url!r})"
@@ -204,7 +207,7 @@ class EndpointPolicy:
             if body.get("error"):
                 raise ValueError(f"the server reports {json.dumps(body['error'])[:300]}")
             group = [item for item in body["output"] if isinstance(item, dict)]
-            message = _one_turn(trajectory.to_messages(group))
+            message: dict = _one_turn(trajectory.to_messages(group))
             if all(item.get("type") in ("message", "function_call") for item in group):
                 message.pop("items", None)  # ids that nobody needs again; reasoning goes back to its server as it came
             cut = body.get("status") == "incomplete"
@@ -289,7 +292,7 @@ def _one_turn(messages: list[dict]) -> dict:
     """The messages of one reply as one: texts joined, calls together."""
     if len(messages) == 1:
         return messages[0]
-    joined = {"role": "assistant", "content": "\n".join(m["content"] for m in messages if m["content"])}
+    joined: dict = {"role": "assistant", "content": "\n".join(m["content"] for m in messages if m["content"])}
     if thoughts := [m["reasoning_content"] for m in messages if m.get("reasoning_content")]:
         joined["reasoning_content"] = "\n".join(thoughts)
     if calls := [call for m in messages for call in m.get("tool_calls") or []]:
@@ -381,7 +384,8 @@ def fields_of(path, name: str) -> dict:
     if name not in models:
         raise ValueError(f"{path} names no model {name!r}; there are {', '.join(models)}")
     try:
-        return OmegaConf.to_container(OmegaConf.load(path).models[name], resolve=True)
+        fields: Any = OmegaConf.to_container(OmegaConf.load(path).models[name], resolve=True)
+        return fields
     except OmegaConfBaseException as error:
         found = re.search(r"variable '(\w+)' not found", str(error))
         missing = (

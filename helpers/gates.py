@@ -14,7 +14,7 @@ import ast
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from math import ceil
 from pathlib import Path
@@ -416,7 +416,7 @@ def _omissions(node: ast.AST) -> list[tuple[ast.AST, str, object]]:
 
 
 def export(
-    splits: dict[str, list[dict]], folder: Path | str, *, title: str, about: str = "", table: list[dict] = ()
+    splits: dict[str, list[dict]], folder: Path | str, *, title: str, about: str = "", table: Sequence[dict] = ()
 ) -> Path:
     """Write rows as JSONL, as a `datasets` folder and with a card.
 

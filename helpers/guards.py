@@ -6,7 +6,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 from helpers.policies import ROOT, LocalPolicy
-from helpers.training import answers_in_new_process
+from helpers.training import answers_in_new_process, first_process
 from helpers.trajectory import schemas
 
 # Versions of these decide whether training works; others that differ are only named.
@@ -142,20 +142,20 @@ def _three_turns(tools: list, as_text: bool = False) -> list[dict]:
     if as_text:
         arguments = json.dumps(arguments)
     call = {"type": "function", "function": {"name": function["name"], "arguments": arguments}}
-    turns = [{"role": "user", "content": "Do it."}]
+    turns: list[dict] = [{"role": "user", "content": "Do it."}]
     for result in ("done", "done again"):
         turns.append({"role": "assistant", "content": "", "reasoning_content": "I call a tool.", "tool_calls": [call]})
         turns.append({"role": "tool", "name": function["name"], "content": result})
     return turns + [{"role": "assistant", "content": "It is done.", "reasoning_content": "Nothing is left to do."}]
 
 
-def before_training(trainer, module: ModuleType, cfg: SimpleNamespace) -> None:
+def before_training(trainer, module: ModuleType | dict[str, ModuleType], cfg: SimpleNamespace) -> None:
     """Refuse to train when the trainer took other sizes than were asked for, or when its rewards do not tell a right
     answer from a wrong one.
 
     Args:
         trainer: A GRPOTrainer, ready to train.
-        module: The environment that its rows are from.
+        module: The environment that its rows are from, or several by name.
         cfg: From `training.settings`.
 
     Raises:
@@ -180,13 +180,21 @@ def check_shape(args, cfg: SimpleNamespace) -> None:
         raise RuntimeError("the trainer would run with other sizes: " + "; ".join(changed))
 
 
-def check_reward(trainer, module: ModuleType) -> None:
-    """Score a known-good and a known-bad answer to the first row through the trainer's own reward path.
+def check_reward(trainer, module: ModuleType | dict[str, ModuleType]) -> None:
+    """Score a known-good and a known-bad answer to the first row, of several environments to the first of each, through
+    the trainer's own reward path.
 
     Raises:
         RuntimeError: the good one does not earn 1 or the bad one does not earn 0.
     """
-    row = trainer.train_dataset[0]
+    if not isinstance(module, dict):
+        return _check_reward(trainer, module, trainer.train_dataset[0], "")
+    names = trainer.train_dataset["environment"]
+    for name in dict.fromkeys(names):
+        _check_reward(trainer, module[name], trainer.train_dataset[list(names).index(name)], f" of {name}")
+
+
+def _check_reward(trainer, module: ModuleType, row: dict, which: str) -> None:
     gold = module.answer(row)
     good = gold if isinstance(gold, list) else [{"role": "assistant", "content": gold}]
     answers = [good, [{"role": "assistant", "content": BAD_ANSWER}]]
@@ -199,13 +207,13 @@ def check_reward(trainer, module: ModuleType) -> None:
         trainer.environments = None
     trainer._pending_extra_logs.clear()  # what a reward function logged here belongs to no step
     trainer._pending_metrics.clear()
-    earned = rewards.nansum(dim=1).tolist()
+    earned = rewards.nansum(dim=1).tolist()[:2]  # those of the first process, where there are several
     if earned != [1.0, 0.0]:
         raise RuntimeError(
             f"the reward path cannot be trusted: for task {row['task_id']} the gold answer earned {earned[0]:g}, "
             f"expected 1, and {BAD_ANSWER!r} earned {earned[1]:g}, expected 0"
         )
-    print(f"reward path: the gold answer earns 1, {BAD_ANSWER!r} earns 0")
+    print(f"reward path{which}: the gold answer earns 1, {BAD_ANSWER!r} earns 0")
 
 
 def _played(env, row: dict, answer: list[dict]):
@@ -235,11 +243,14 @@ def check_learned(
         merged: Folder of the merged model.
 
     Returns:
-        How many answers differ, by form: "in memory", "adapter", "merged".
+        How many answers differ, by form: "in memory", "adapter", "merged"; empty in another than the first process,
+        which saves nothing.
 
     Raises:
         RuntimeError: in one of the forms none differs. A run of under 20 steps may change nothing and is let pass.
     """
+    if not first_process():
+        return {}
     prompts, greedy = [row["prompt"] for row in rows], {"temperature": 0, "max_tokens": cfg.max_tokens}
     local = LocalPolicy(policy, tokenizer)
     now = [reply["content"] for reply in local.generate(prompts, **greedy)]

@@ -1,4 +1,5 @@
-"""The index page of a batch: a table of all runs that sorts by a click, means over seeds, and their curves."""
+"""The index page of a batch: a table of all runs that sorts by a click, means over seeds, curves, examples, and what
+each run ran with."""
 
 import html
 import json
@@ -6,6 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 from statistics import mean
 
+from helpers import report
 from helpers.notebook import ROOT, mask
 from helpers.page import Markup, page, picture, table
 
@@ -36,7 +38,8 @@ def write(out: Path, states: list[dict]) -> None:
     text = mask(json.dumps(board, indent=1, ensure_ascii=False))
     (out / "leaderboard.json").write_text(text + "\n", encoding="utf-8")
     body = [f"<h1>{html.escape(out.name)}</h1>", f"<p>{_counts(states)}. Click a heading to sort.</p>"]
-    body += [table(_rows(entries, out), "board"), *_over_seeds(entries), *_curves(entries, out), _SORT]
+    body += [table(_rows(entries, out), "board"), *_over_seeds(entries), *_curves(entries, out)]
+    body += [*_examples(entries), *_origins(entries), _SORT]
     part = out / "index.html.part"  # renamed when whole: someone may be reading the page
     part.write_text(mask(page(f"Runs: {out.name}", "\n".join(body), "80rem")), encoding="utf-8")
     part.rename(out / "index.html")
@@ -50,7 +53,7 @@ def _counts(states: list[dict]) -> str:
 
 
 def _measured(folder: Path) -> dict:
-    """What a run measured: `before`, `after`, `gain`, `ci95`, `n` where it has them, and its `history`."""
+    """What a run measured: `before`, `after`, `gain`, `ci95`, `n` where it has them, its `history` and `versions`."""
     try:
         result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -59,9 +62,8 @@ def _measured(folder: Path) -> dict:
     change = change or next(iter(result.get("changes") or []), {})
     if not isinstance(change, dict):
         change = {}
-    return {k: change[k] for k in ("before", "after", "gain", "ci95", "n") if k in change} | {
-        "history": _history(folder)
-    }
+    found = {k: change[k] for k in ("before", "after", "gain", "ci95", "n") if k in change}
+    return found | {"history": _history(folder), "versions": report.versions(result)}
 
 
 def _history(folder: Path) -> list[dict]:
@@ -112,7 +114,8 @@ def _over_seeds(entries: list[dict]) -> list[str]:
             groups[Path(entry["notebook"]).stem, entry["model"], entry["environment"]].append(entry)
     if all(len(group) < 2 for group in groups.values()):
         return []
-    rows = [["notebook", "model", "environment", "seeds", "before", "after", "gain", "least gain", "most gain"]]
+    head = ["notebook", "model", "environment", "seeds", "before", "after", "gain", "least gain", "most gain"]
+    rows: list[list] = [head]
     for key, group in groups.items():
         gains = [entry["gain"] for entry in group]
         means = [f"{mean(entry[k] for entry in group):.3f}" for k in ("before", "after")]
@@ -130,6 +133,33 @@ def _curves(entries: list[dict], out: Path) -> list[str]:
             _draw(drawn, key, label, out / f"curves_{key}.png")
             body.append(picture(out / f"curves_{key}.png", f"{label.capitalize()} over the steps, every run."))
     return ["<h2>Curves</h2>", *body] if body else []
+
+
+def _examples(entries: list[dict]) -> list[str]:
+    """A right and a wrong answer of each run that left any, folded up."""
+    found = {entry["id"]: report.examples(ROOT / entry["folder"]) for entry in entries}
+    body = [
+        f"<details><summary>{html.escape(name)}</summary>{shown}</details>" for name, shown in found.items() if shown
+    ]
+    return ["<h2>Examples</h2>", *body] if body else []
+
+
+def _origins(entries: list[dict]) -> list[str]:
+    """What each run ran with: parameters and versions."""
+    rows = [["run", "parameters", "versions"]]
+    for entry in entries:
+        given = ", ".join(f"{name}={value!r}" for name, value in _parameters(entry).items())
+        rows.append([entry["id"], given, entry["versions"]])
+    return ["<h2>Parameters and versions</h2>", table(rows)]
+
+
+def _parameters(entry: dict) -> dict:
+    """Those of the executed copy, with its defaults, once there is one."""
+    copy = ROOT / entry["folder"] / Path(entry["notebook"]).name
+    try:
+        return report.parameters(copy)
+    except (OSError, ValueError, KeyError):  # not there yet, or just being written
+        return entry.get("parameters") or {}
 
 
 def _has(entry: dict, key: str) -> bool:

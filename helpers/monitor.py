@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 log = logging.getLogger(__name__)
 
@@ -108,7 +109,7 @@ class Monitor:
 
 
 def _checked(thresholds) -> dict[str, dict[str, float]]:
-    given = thresholds or {}
+    given: Any = thresholds or {}
     if isinstance(thresholds, str | Path):
         from omegaconf import OmegaConf
 

@@ -74,6 +74,25 @@ def _commit() -> str:
     return done.stdout.strip() or "unknown"
 
 
+def save_cell(path: Path | str, part: int) -> None:
+    """Keep the source of the running cell, without this call, as a part of a Python file.
+
+    Args:
+        path: The file; made if missing.
+        part: The place of the cell in it. A cell that runs again replaces its part.
+    """
+    from IPython import get_ipython
+
+    source = get_ipython().history_manager.input_hist_raw[-1]
+    lines = [line for line in source.split("\n") if "save_cell(" not in line]
+    path = Path(path)
+    found = path.read_text(encoding="utf-8") if path.is_file() else ""
+    pieces = re.split(r"^# --- part (\d+) ---\n", found, flags=re.M)
+    parts = dict(zip(map(int, pieces[1::2]), pieces[2::2])) | {part: "\n".join(lines).strip("\n") + "\n"}
+    whole = "\n\n".join(f"# --- part {n} ---\n{parts[n].strip()}\n" for n in sorted(parts))
+    path.write_text(whole, encoding="utf-8")
+
+
 def level(env, difficulty: str | None, hardware: str) -> str:
     """The difficulty to start an environment with.
 
@@ -221,10 +240,18 @@ def parameters_of(notebook: Path) -> dict:
         raise ValueError(f"{notebook.name} has no cell tagged 'parameters': tag the cell that holds its parameters")
     defaults = {}
     for line in ast.parse("".join(tagged[0]["source"])).body:
-        target = line.targets[0] if isinstance(line, ast.Assign) else getattr(line, "target", None)
-        if target is not None:
-            defaults[target.id] = ast.literal_eval(line.value)
+        match line:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) | ast.AnnAssign(ast.Name(id=name), value=value):
+                defaults[name] = ast.literal_eval(value)
+            case _:
+                raise ValueError(f"{notebook.name}: parameters are name = literal, not {ast.unparse(line)}")
     return defaults
+
+
+def nearest(name: str, known) -> str:
+    """The end of an error about an unknown name: which known one is near, and which there are."""
+    near = difflib.get_close_matches(name, list(known), 1, 0.4)
+    return (f"did you mean {near[0]!r}? " if near else "") + f"There are {', '.join(known)}."
 
 
 def check_parameters(notebook: Path, parameters: dict) -> None:
@@ -236,9 +263,7 @@ def check_parameters(notebook: Path, parameters: dict) -> None:
     known = parameters_of(notebook)
     for name, value in parameters.items():
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1, 0.4)
-            hint = f"did you mean {near[0]!r}? " if near else ""
-            raise ValueError(f"{notebook.name} has no parameter {name!r}; {hint}It takes {', '.join(known)}.")
+            raise ValueError(f"{notebook.name} has no parameter {name!r}; {nearest(name, known)}")
         default = known[name]
         fits = type(value) is type(default) or (type(default) is float and type(value) is int)
         if default is not None and value is not None and not fits:
@@ -307,11 +332,15 @@ def _clean(path: Path) -> None:
     saved["metadata"].pop("widgets", None)
     for cell in saved["cells"]:
         if "outputs" in cell:
-            cell["outputs"] = [o for o in cell["outputs"] if _WIDGET not in o.get("data", {})]
+            cell["outputs"] = [o for o in map(_without_widget, cell["outputs"]) if o]
     path.write_text(mask(json.dumps(saved, indent=1, ensure_ascii=False)) + "\n", encoding="utf-8")
 
 
-_WIDGET = "application/vnd.jupyter.widget-view+json"
+def _without_widget(output: dict) -> dict | None:
+    """An output without its widget; None where only a line of text would be left of it."""
+    if output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None) is None:
+        return output
+    return output if set(output["data"]) - {"text/plain"} else None
 
 
 def refresh(names: list[str]) -> None:
@@ -340,6 +369,18 @@ def _tidy(output: dict) -> dict | None:
     return output
 
 
+def given(pairs: list[str]) -> dict:
+    """Parameters as they are written on a command line, name=value.
+
+    Raises:
+        ValueError: one is not written so.
+    """
+    odd = [pair for pair in pairs if "=" not in pair]
+    if odd:
+        raise ValueError(f"parameters are written name=value, got {odd[0]!r}")
+    return {key: _value(text) for key, _, text in (pair.partition("=") for pair in pairs)}
+
+
 def _value(text: str):
     try:
         return ast.literal_eval(text)
@@ -353,10 +394,7 @@ def main(arguments: list[str]) -> int:
     match arguments:
         case ["run", name, *pairs]:
             try:
-                odd = [pair for pair in pairs if "=" not in pair]
-                if odd:
-                    raise ValueError(f"parameters are written name=value, got {odd[0]!r}")
-                done = run(name, {key: _value(text) for key, _, text in (pair.partition("=") for pair in pairs)})
+                done = run(name, given(pairs))
                 print(f"done: {show_path(done)}")
             except (ValueError, RuntimeError) as error:
                 print(f"error: {error}", file=sys.stderr)

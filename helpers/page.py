@@ -2,6 +2,7 @@
 
 import base64
 import html
+import re
 from pathlib import Path
 
 _STYLE = """
@@ -11,6 +12,7 @@ h1 { font-size: 1.6rem } h2 { font-size: 1.2rem; margin-top: 2.2rem }
 figure { margin: 1rem 0 } img { max-width: 100% } figcaption { color: #555; font-size: .9rem }
 table { border-collapse: collapse; font-size: .9rem; display: block; overflow-x: auto }
 th, td { text-align: left; padding: .25rem .8rem .25rem 0; border-bottom: 1px solid #ddd; vertical-align: top }
+pre { margin: 0; white-space: pre-wrap; font-size: .8rem; max-width: 30rem }
 .big { font-size: 1.3rem } .small { color: #555; font-size: .85rem }
 """
 
@@ -47,3 +49,30 @@ def picture(path: Path, caption: str) -> str:
     """A PNG file as a figure inside the page."""
     data, text = base64.b64encode(path.read_bytes()).decode(), html.escape(caption)
     return f'<figure><img alt="{text}" src="data:image/png;base64,{data}"><figcaption>{text}</figcaption></figure>'
+
+
+# --- markup of others ------------------------------------------------------------------------------------
+
+_TAGS = frozenset((
+    "a", "b", "blockquote", "br", "caption", "code", "dd", "details", "div", "dl", "dt", "em", "figcaption", "figure",
+    "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "img", "li", "ol", "p", "pre", "s", "span", "strong", "sub",
+    "summary", "sup", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
+))  # fmt: skip
+_ATTRIBUTES = frozenset(("alt", "aria-label", "class", "colspan", "role", "rowspan", "scope", "title"))
+_STYLES = re.compile(r"<style\b.*?</style\s*>", re.S | re.I)
+
+
+def clean(markup: str) -> str:
+    """HTML or markdown that others wrote: text, tables, links, and pictures that lie inside it. Scripts, frames and
+    forms become text; styles go, and so do pictures from elsewhere."""
+    import bleach
+
+    def allowed(tag: str, name: str, value: str) -> bool:
+        if (tag, name) == ("img", "src"):
+            return value.startswith(("data:image/png;base64,", "data:image/jpeg;base64,"))
+        if (tag, name) == ("a", "href"):
+            return value.startswith(("https://", "http://", "#"))
+        return name in _ATTRIBUTES
+
+    protocols = ("http", "https", "data")
+    return bleach.clean(_STYLES.sub("", markup), tags=_TAGS, attributes=allowed, protocols=protocols)

@@ -258,6 +258,44 @@ def curves(runs: dict[str, list[dict]], key: str, ylabel: str, title: str, axes=
     return axes
 
 
+def by_environment(rows: list[dict], names: list[str], title: str):
+    """Reward and dead groups of each environment in one run: two axes, from the entries of `training.recorder` in a run
+    with the reward of `mixing.dispatch`. Running means over 15 steps, since a step holds a few groups of each."""
+    import matplotlib.pyplot as plt
+
+    figure, grid = plt.subplots(1, 2, figsize=(11, 3.4), layout="constrained", sharex=True)
+    for axes, (key, label) in zip(grid, (("reward", "mean reward"), ("dead", "dead groups (share)"))):
+        _axes(axes)
+        for name, colour in zip(names, PALETTE):
+            points = [(row["step"], row[f"{key}/{name}"]) for row in rows if f"{key}/{name}" in row]
+            if points:
+                steps, values = zip(*points)
+                axes.plot(steps, _smooth(values, 15), color=colour, linewidth=2, label=name)
+        axes.set_ylim(0, 1.05)
+        axes.set_xlabel("step (running means over 15)")
+        axes.set_ylabel(label)
+    grid[0].legend(frameon=False)
+    figure.suptitle(title, fontsize=10, x=0.01, ha="left")
+    return grid
+
+
+def lines(curves: dict[str, dict[float, float]], xlabel: str, ylabel: str, title: str, axes=None):
+    """Points joined by a line for each name: {name: {x: y}}; the x are few, each doubling or so, and are all marked."""
+    axes = _axes(axes)
+    for (name, curve), colour in zip(curves.items(), PALETTE):
+        axes.plot(list(curve), list(curve.values()), marker="o", color=colour, label=name)
+    axes.set_xscale("log", base=2)
+    ticks = sorted({x for curve in curves.values() for x in curve})
+    axes.set_xticks(ticks, [f"{x:g}" for x in ticks])
+    axes.set_ylim(0, 1.15 * max(y for curve in curves.values() for y in curve.values()))
+    axes.set_xlabel(xlabel)
+    axes.set_ylabel(ylabel)
+    if len(curves) > 1:
+        axes.legend(frameon=False)
+    axes.set_title(title, fontsize=10, loc="left")
+    return axes
+
+
 def _smooth(values, window: int = 9) -> list[float]:
     """Mean over a window around each point, shorter at the ends."""
     half = window // 2

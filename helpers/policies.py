@@ -206,7 +206,7 @@ class VllmPolicy:
 
 def _message(text: str, ended: bool, tools) -> dict:
     """A completion as an assistant message, tool calls in their usual tags read out of it."""
-    message = {"role": "assistant", "content": text, "finish_reason": "stop" if ended else "length"}
+    message: dict = {"role": "assistant", "content": text, "finish_reason": "stop" if ended else "length"}
     if tools and ended and "<tool_call>" in text:
         calls = [_tool_call(body) for body in re.findall(r"<tool_call>\s*(.*?)\s*</tool_call>", text, re.S)]
         message |= {"content": text.partition("<tool_call>")[0], "tool_calls": calls}

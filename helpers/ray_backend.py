@@ -10,6 +10,7 @@ import os
 import pickle
 import sys
 from pathlib import Path
+from typing import Any
 
 TRIES = 4  # of a task whose workers die
 ROOT = Path(__file__).resolve().parents[1]
@@ -76,7 +77,7 @@ def _sent(run) -> bytes:
         ) from None
 
 
-_opened: dict[bytes, object] = {}  # a worker opens a policy once
+_opened: dict[bytes, Any] = {}  # a worker opens a policy once
 
 
 def _play_some(sent: bytes, part: list, start: int) -> list[tuple]:

@@ -24,7 +24,8 @@ from helpers.trajectory import text_of, to_items, to_messages
 
 _LONGEST = 64 * 2**20  # bytes of a reply
 _ATTEMPTS = 4  # where nothing answers, or the server is full
-_NO_TOOLS = ("seed_session", "verify", "aggregate_metrics", "run")
+_ENDPOINTS = ("seed_session", "verify", "aggregate_metrics")
+_NO_TOOLS = (*_ENDPOINTS, "run")  # agents have `run` as an endpoint; our servers tag the tool of that name as one
 _TYPES = {"string": str, "integer": int, "number": float, "boolean": bool, "array": list, "object": dict}
 
 
@@ -57,6 +58,8 @@ class RemoteEnv:
         ConnectionError: nothing answers there.
         ValueError: the URL or a row is none.
     """
+
+    graded_elsewhere = True  # so verdicts take no time of each other here, and rollouts may ask for many at once
 
     def __init__(self, url: str, rows=(), *, token: str | None = None, timeout: float = 60.0):
         self._client = _Client(url, token, timeout)
@@ -121,7 +124,7 @@ class _Episode:
     """Base of `ENV`: one episode on the server."""
 
     _remote: RemoteEnv
-    _session = None
+    _session: "_Session | None" = None
 
     def reset(self, *, prompt=None, task: str | None = None, **columns) -> str | None:
         """Begin the task in `task`; without one, what the server begins with."""
@@ -291,7 +294,7 @@ def _is_tool(tool: dict) -> bool:
     good = (
         isinstance(name, str) and re.fullmatch(r"[A-Za-z]\w*", name, re.A) and isinstance(tool.get("parameters"), dict)
     )
-    return bool(good) and name not in (*_NO_TOOLS, "reset", "get_reward", "metrics")
+    return bool(good) and name not in (*_ENDPOINTS, "reset", "get_reward", "metrics")
 
 
 def _tools_in(document: dict) -> list[dict]:
@@ -299,7 +302,7 @@ def _tools_in(document: dict) -> list[dict]:
     found = []
     for path, methods in (document.get("paths") or {}).items():
         post = methods.get("post") if isinstance(methods, dict) else None
-        if not isinstance(post, dict) or path[1:] in _NO_TOOLS:
+        if not isinstance(post, dict) or (path[1:] in _NO_TOOLS and "tools" not in (post.get("tags") or ())):
             continue
         content = (post.get("requestBody") or {}).get("content") or {}
         schema = (content.get("application/json") or {}).get("schema") or {}
@@ -323,8 +326,7 @@ def _method(tool: dict) -> Callable:
     for name, kind in (shape.get("properties") or {}).items():
         if not name.isidentifier() or iskeyword(name) or name == "self" or not isinstance(kind, dict):
             continue  # Python has no such argument
-        hint = _hint(kind)
-        hints[name] = hint if name in required else hint | None
+        hints[name] = _hint(kind)
         default = inspect.Parameter.empty if name in required else None
         parameters.append(
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hints[name])
@@ -334,13 +336,13 @@ def _method(tool: dict) -> Callable:
     signature = inspect.Signature([me, *parameters], return_annotation=str)
 
     def call(self, **given) -> str:
-        signature.bind(self, **given)
-        for name in required & hints.keys():
-            if given.get(name) is None:
+        for name in required & given.keys():
+            if given[name] is None:  # which would be left out below
                 raise ValueError(f"{name} must be given")
         return self._session(tool["name"], {name: value for name, value in given.items() if value is not None})
 
-    call.__name__, call.__signature__ = tool["name"], signature
+    call.__name__ = tool["name"]
+    call.__signature__ = signature  # type: ignore[attr-defined]  # read by inspect, unknown to type checkers
     call.__annotations__ = {**hints, "return": str}
     arguments = "Args:\n" + "\n".join(lines) + "\n\n" if lines else ""
     call.__doc__ = (
@@ -349,11 +351,13 @@ def _method(tool: dict) -> Callable:
     return call
 
 
-def _hint(kind: dict) -> type:
-    """The Python type of a JSON schema; `object` where it is not one of the plain ones, null aside."""
+def _hint(kind: dict):
+    """The Python type of a JSON schema, None only where it admits null; `object` where it is not a plain one."""
     kinds = kind["anyOf"] if isinstance(kind.get("anyOf"), list) else [kind]
-    named = [one.get("type") for one in kinds if isinstance(one, dict) and one.get("type") != "null"]
-    return _TYPES.get(named[0], object) if len(named) == 1 and isinstance(named[0], str) else object
+    named = [one.get("type") for one in kinds if isinstance(one, dict)]
+    types = [one for one in named if one != "null"]
+    hint = _TYPES.get(types[0], object) if len(types) == 1 and isinstance(types[0], str) else object
+    return hint | None if "null" in named or hint is object else hint
 
 
 def _line(text) -> str:

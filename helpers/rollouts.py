@@ -386,7 +386,7 @@ def _verdict(module, messages: list[dict], row: dict, judge, hung: bool) -> tupl
     """(reward, reason, metrics). A verifier must not raise; if it does, the answer counts as unjudged. Where a tool
     hung, its replay will, so the verdict has a time limit then."""
     try:
-        with _grading:
+        with nullcontext() if getattr(module, "graded_elsewhere", False) else _grading:
             score = partial(module.score, messages, row)
             reward, reason, metrics = within(GRADING_S, score) if hung else score()
         if reward is None and judge is not None:  # outside the lock, since judges are slow and have no such budgets

@@ -7,6 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from helpers.notebook import show_path
+from helpers.training import first_process
 
 # Settings of a trainer that say where and how to report, not what is learned.
 _ELSEWHERE = ("output_dir", "logging", "log_", "save", "report_to", "run_name", "disable_tqdm", "hub", "push_to_hub")
@@ -85,7 +86,8 @@ def _marker(ended: Path):
 def save_model(
     policy, tokenizer, out: Path, card: dict, gguf: str | None = None, push_to: str | None = None
 ) -> dict[str, str]:
-    """Save a trained LoRA model in every form it is used in, each folder with a model card.
+    """Save a trained LoRA model in every form it is used in, each folder with a model card. Of several processes that
+    train together, the first one saves.
 
     Args:
         policy: From `FastLanguageModel.get_peft_model`, trained.
@@ -97,11 +99,14 @@ def save_model(
             variable HF_TOKEN; None for no.
 
     Returns:
-        What became of each form: its folder, the repository, or why there is none.
+        What became of each form: its folder, the repository, or why there is none; empty in another than the first
+        process.
 
     Raises:
         ValueError: an upload is asked for without a token; nothing is saved then.
     """
+    if not first_process():
+        return {}
     token = os.environ.get("HF_TOKEN")
     if push_to and not token:
         raise ValueError(f"push_to={push_to!r} needs a token with write access in the environment variable HF_TOKEN")

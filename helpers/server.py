@@ -20,8 +20,10 @@ import json
 import os
 import re
 import secrets
+import signal
 import socket
 import sys
+import threading
 import time
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
@@ -544,7 +546,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("environment", choices=NAMES)
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on; 0.0.0.0 for all")
     parser.add_argument("--port", type=int, default=8000, help="0 for any that is free")
+    ending = "stop when standard input ends, as it does with the process that started this one"
+    parser.add_argument("--until-eof", action="store_true", help=ending)
     options = parser.parse_args(arguments)
+    if options.until_eof:
+        threading.Thread(target=_stop_at_eof, daemon=True).start()
     token = os.environ.get("SERVER_TOKEN") or None
     if not token and options.host not in ("127.0.0.1", "localhost", "::1"):
         print("warning: anyone who reaches this address can use it; set SERVER_TOKEN to ask for a token",
@@ -555,6 +561,12 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: can't listen on {options.host}:{options.port}: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def _stop_at_eof() -> None:
+    while sys.stdin.buffer.read(1024):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 if __name__ == "__main__":

@@ -427,10 +427,12 @@ def build(
     todo = {key: draft for key, draft in zip(keys, drafts) if key not in done}
     progress = Progress("tests", len(drafts), start=len(drafts) - len(todo), quiet=quiet)
     if todo:
-        settings = {"allow_unisolated": allow_unisolated}
         pool = ThreadPoolExecutor(os.cpu_count())
         try:
-            with Sandbox(**settings) as first, Sandbox(**settings) as second:
+            with (
+                Sandbox(allow_unisolated=allow_unisolated) as first,
+                Sandbox(allow_unisolated=allow_unisolated) as second,
+            ):
                 for key, made in zip(todo, pool.map(lambda draft: _built(draft, first, second), todo.values())):
                     done[key] = {"key": key} | made
                     _append(out, [done[key]])

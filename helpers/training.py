@@ -33,7 +33,7 @@ _GPU = {
     "grpo_steps": 200, "prompts_per_step": 8, "group_size": 8, "batch_size": 32, "grpo_learning_rate": 1e-5,
     "save_steps": 25, "eval_rows": 192, "eval_samples": 4,
 }  # fmt: skip
-PROFILES = {
+PROFILES: dict[str, dict] = {
     "cpu": _GPU | {
         "model": "tiny", "dtype": "float32", "max_seq_length": 512, "max_tokens": 64,
         "episode_length": 1024, "episode_tokens": 256,
@@ -105,9 +105,11 @@ def settings(hardware: str = "auto", **overrides) -> SimpleNamespace:
 
 
 def _no_fast_inference(hardware: str, load_in_4bit: bool) -> str | None:
-    """Why vLLM cannot generate here, or None."""
+    """Why vLLM cannot generate in this process, or None."""
     if hardware == "cpu":
         return "vLLM needs a GPU"
+    if server := _server_args(hardware):
+        return f"the vLLM server at {server['vllm_server_base_url']} generates"
     if find_spec("vllm") is None:
         return "vllm is not installed (make setup-gpu)"
     if load_in_4bit and find_spec("vllm_bnb_plugin") is None:
@@ -146,30 +148,49 @@ def shape(cfg: SimpleNamespace, n_rows: int) -> dict:
         n_rows: Rows of the training data.
 
     Raises:
-        ValueError: fewer rows than prompts in a step, or more than one process.
+        ValueError: fewer rows than prompts in a step, or prompts that several processes cannot share evenly.
     """
     if n_rows < cfg.prompts_per_step:
         raise ValueError(
             f"a step takes {cfg.prompts_per_step} prompts, there are only {n_rows} rows: make more of them"
         )
-    if (processes := os.environ.get("WORLD_SIZE", "1")) != "1":
-        raise ValueError(f"WORLD_SIZE={processes} would multiply the prompts of a step; these notebooks run on one GPU")
+    processes = int(os.environ.get("WORLD_SIZE", "1"))  # set by accelerate launch
+    if cfg.prompts_per_step % processes:
+        raise ValueError(
+            f"prompts_per_step={cfg.prompts_per_step} cannot be shared evenly among {processes} processes: take a "
+            f"multiple of {processes}, such as {processes * max(1, round(cfg.prompts_per_step / processes))}"
+        )
     total = cfg.prompts_per_step * cfg.group_size
-    size = next(n for n in range(min(total, cfg.batch_size), 0, -1) if total % n == 0)
+    share = total // processes
+    size = next(n for n in range(min(share, cfg.batch_size), 0, -1) if share % n == 0)
     prompts = cfg.grpo_steps * cfg.prompts_per_step
     print(
-        f"each step: {cfg.prompts_per_step} prompts x {cfg.group_size} completions = {total}, in {total // size} "
-        f"{'pass' if size == total else 'passes'} of {size}; {cfg.grpo_steps} optimizer steps take {prompts} prompts, "
-        f"{prompts / n_rows:.1f} times the {n_rows} rows"
+        f"each step: {cfg.prompts_per_step} prompts x {cfg.group_size} completions = {total}, in {share // size} "
+        f"{'pass' if size == share else 'passes'} of {size}{f' on each of {processes} processes' * (processes > 1)}; "
+        f"{cfg.grpo_steps} optimizer steps take {prompts} prompts, {prompts / n_rows:.1f} times the {n_rows} rows"
     )
     return {
         "max_steps": cfg.grpo_steps,
         "num_generations": cfg.group_size,
         "per_device_train_batch_size": size,
-        "gradient_accumulation_steps": total // size,
+        "gradient_accumulation_steps": share // size,
         "max_completion_length": cfg.max_tokens,
         "use_vllm": cfg.fast_inference,
-    }
+    } | _server_args(cfg.hardware)
+
+
+def first_process() -> bool:
+    """Whether this is the only process of a training run, or the first of several."""
+    return os.environ.get("RANK", "0") == "0"  # set by accelerate launch
+
+
+def _server_args(hardware: str) -> dict:
+    """Arguments of GRPOConfig where the environment variable VLLM_SERVER names a `vllm serve` that
+    generates. It gets the weights after each step over NCCL, so there is none on a CPU."""
+    address = os.environ.get("VLLM_SERVER")
+    if not address or hardware == "cpu":
+        return {}
+    return {"use_vllm": True, "vllm_mode": "server", "vllm_server_base_url": address}
 
 
 def objective(name: str, kl: float = 0.0) -> dict:
@@ -280,7 +301,8 @@ def recorder(path: Path | str, total: int, what: str = "training", draw=None):
         path: The file; made anew.
         total: Steps of the run.
         what: What to call the run in those lines.
-        draw: Makes a figure of the entries so far, `draw(rows)`; shown and redrawn ten times on the way.
+        draw: Makes a figure of the entries so far, `draw(rows)`, or anything else to show, such as that of
+            `widgets.Dashboard`; shown and redrawn ten times on the way.
 
     Returns:
         The callback; its `rows` are the log entries so far, numbers as floats, with `step` and `step_s`, the seconds
@@ -368,7 +390,7 @@ def recorder(path: Path | str, total: int, what: str = "training", draw=None):
                 self.times |= {"reward_s": self.reward_s} if self.seen else {}
             self.seconds = round(time.perf_counter() - self.began, 1)
             if self.measure and state.global_step % self.every == 0:
-                self.held_out = {"held_out": self.measure()}
+                self.held_out = {"held_out": _measured(self.measure)}
                 if model is not None:
                     model.train()  # generation left it in eval mode, in which the trainer would log nothing
                 values = [row["held_out"] for row in self.rows if "held_out" in row] + [self.held_out["held_out"]]
@@ -426,6 +448,15 @@ def _entries_up_to(path: Path, step: int) -> list[dict]:
     kept = [entry for entry in _entries(path) if entry["step"] <= step]
     path.write_text("".join(json.dumps(entry) + "\n" for entry in kept), encoding="utf-8")
     return kept
+
+
+def _measured(measure) -> float:
+    """What the first process measures, in all of them: they must agree whether to stop, or one would wait for ever."""
+    if os.environ.get("WORLD_SIZE", "1") == "1":
+        return measure()
+    from accelerate.utils import broadcast_object_list
+
+    return broadcast_object_list([measure() if first_process() else None])[0]
 
 
 def _entries(path: Path) -> list[dict]:
@@ -501,15 +532,20 @@ def _spread(rewards: list[float | None], group_size: int) -> dict[str, float]:
 
 
 def _redraw(figure, shown):
-    """Show a figure in the notebook, or put it in the place of the one shown before."""
+    """Show a figure or the like in the notebook, or put it in the place of the one shown before; in a script, do
+    nothing."""
+    from IPython import get_ipython
     from IPython.display import display
+    from matplotlib.figure import Figure
     from matplotlib.pyplot import close
 
-    if shown is None:
-        shown = display(figure, display_id=True)
-    else:
-        shown.update(figure)
-    close(figure)
+    if get_ipython() is not None:
+        if shown is None:
+            shown = display(figure, display_id=True)
+        else:
+            shown.update(figure)
+    if isinstance(figure, Figure):
+        close(figure)
     return shown
 
 

@@ -132,7 +132,7 @@ def _message_of(group: list[dict], names: dict[str, str]) -> dict:
             }
         case "message" if first.get("role") != "assistant":
             return {"role": first.get("role", "user"), "content": _parts(first.get("content"), "text")}
-    message = {"role": "assistant", "content": ""}
+    message: dict = {"role": "assistant", "content": ""}
     for item in group:
         match _kind(item):
             case "reasoning":
@@ -284,7 +284,7 @@ def from_nemo_gym(theirs: dict, environment: str = "") -> dict:
     fields = _without(theirs, *_PLACES)
     prompt = to_messages(asked["input"])
     kept: dict = {"fields": fields, "params": _without(asked, "input"), "text": isinstance(asked["input"], str)}
-    mine = {
+    mine: dict = {
         "prompt": prompt,
         "environment": str(fields.get("environment_name") or environment),
         "task_id": f"nemo-gym-{sha256(json.dumps(prompt).encode()).hexdigest()[:12]}",
@@ -325,7 +325,7 @@ def to_nemo_gym(mine: dict, tools: list | None = None) -> dict:
         no place there stands under `episode`.
     """
     task = json.loads(mine["task"])
-    kept = task.get("nemo_gym")
+    kept: dict | None = task.get("nemo_gym")
     if kept is None:
         offered = [{"type": "function", **tool["function"]} for tool in schemas(tools)]
         kept = {"fields": _without(task, *_PLACES), "params": {"tools": offered} if offered else {}, "text": False}

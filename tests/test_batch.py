@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from helpers import batch, leaderboard, notebook
+from helpers.page import clean
 
 ROOT = Path(__file__).resolve().parents[1]
 PARAMETERS = 'environment = "sudoku"\nmodel = None\nhardware = "auto"\nseed = 0\nsteps = 3\nwarm = ""\nout_dir = None'
@@ -245,6 +246,41 @@ def test_what_a_model_wrote_is_escaped_on_the_page(tmp_path):
     assert evil not in (tmp_path / "index.html").read_text()
 
 
+def test_the_page_shows_examples_parameters_and_versions_of_each_run(tmp_path):
+    evil, folder = "<img src=x>", tmp_path / "a"
+    folder.mkdir()
+    made(folder, "x", TRAIN)
+    saved = json.loads((folder / "x.ipynb").read_text())
+    saved["metadata"]["papermill"] = {"parameters": {"steps": 77}}
+    (folder / "x.ipynb").write_text(json.dumps(saved))
+    born = {"python": "3.12.1", "versions": {"trl": "9.8.7"}, "commit": "abc1234", "written": "2030-01-01"}
+    (folder / "result.json").write_text(json.dumps({"change": {"gain": 0.1}} | born))
+    prompt = [{"role": "user", "content": f"solve {evil}"}]
+    call = {"function": {"name": "submit", "arguments": '{"answer": "7"}'}}
+    episodes = [
+        {"prompt": prompt, "messages": [{"role": "assistant", "content": "", "tool_calls": [call]}], "reward": 1.0},
+        {"prompt": prompt, "completion": f"nonsense {evil}", "reward": 0.0, "reason": "no answer"},
+        {"prompt": prompt, "completion": "not judged", "reward": None},
+    ]
+    (folder / "episodes.jsonl").write_text("\n".join(map(json.dumps, episodes)) + '\n{"prompt": "cut o')
+    state = {"id": "a", "notebook": "x.ipynb", "folder": str(folder), "status": "complete", "model": "tiny",
+             "environment": "sudoku", "seed": 0, "seconds": 1.0, "parameters": {"steps": 77}}  # fmt: skip
+    leaderboard.write(tmp_path, [state])
+    page = (tmp_path / "index.html").read_text()
+    for said in (
+        "submit({&quot;answer",
+        "nonsense &lt;img",
+        "no answer",
+        "steps=77",
+        "warm=&#x27;&#x27;",
+        "trl 9.8.7",
+        "abc1234",
+    ):
+        assert said in page, said
+    assert evil not in page and "not judged" not in page
+    assert not re.search(r"""(src|href)=["']?(https?:)?//""", page)  # it opens offline
+
+
 def test_scripts_in_a_notebooks_output_do_not_reach_its_page(tmp_path):
     output = {
         "output_type": "display_data",
@@ -256,6 +292,34 @@ def test_scripts_in_a_notebooks_output_do_not_reach_its_page(tmp_path):
     path.write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
     page = batch.as_html(path)
     assert "<b>kept</b>" in page and "<script>alert(7)" not in page
+
+
+@pytest.mark.parametrize(
+    "markup, kept",
+    [
+        ("<table class='board'><thead><tr><th scope='col'>a</th></tr></thead></table>", '<th scope="col">a</th>'),
+        ("<details><summary>x</summary><pre>y</pre></details>", "<details><summary>x</summary><pre>y</pre></details>"),
+        ("<style>.a { color: red }</style><p>z</p>", "<p>z</p>"),
+        ("<img src='data:image/png;base64,AAAA' alt='b'>", 'src="data:image/png;base64,AAAA"'),
+        ("<a href='https://a.example'>b</a>", 'href="https://a.example"'),
+    ],
+)
+def test_tables_and_pictures_of_an_output_stay_on_its_page(markup, kept):
+    assert kept in clean(markup) and "red" not in clean(markup)
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<img src=x onerror=alert(1)>", "<a href='javascript:alert(1)'>a</a>", "<iframe src='https://a.example'></iframe>",
+        "<img src='https://a.example/x.png'>", "<a href='data:text/html,<script>alert(1)</script>'>a</a>",
+        "<p style='background:url(https://a.example)'>", "<svg onload=alert(1)>", "<style>@import 'https://a.example'",
+        "<form action='https://a.example'><input></form>", "<img src='data:image/svg+xml;base64,AAAA'>",
+    ],
+)  # fmt: skip
+def test_nothing_of_an_output_runs_or_loads_on_its_page(markup):
+    live = re.findall(r"<[a-z][^>]*>", clean(markup))
+    assert not re.search(r"on\w+=|javascript:|https:|data:|url\(|<(script|iframe|style|form|input|svg)", "".join(live))
 
 
 def test_secrets_are_known_by_their_whole_name_or_their_shape(monkeypatch):

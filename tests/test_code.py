@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import gzip
 import json
 import math
 import pickle
@@ -829,14 +830,24 @@ def test_live_code_bench_rows():
     assert score(code.replace("n + k", "n"), method).reward == 0.0
 
 
-def test_a_packed_test_case_that_would_run_code_is_refused():
+def test_packed_test_cases_are_read_and_never_run():
     class Harm:
         def __reduce__(self):
-            return print, ("harm",)
+            return pytest.fail, ("it ran",)
 
-    packed = base64.b64encode(zlib.compress(pickle.dumps(Harm()))).decode()
-    with pytest.raises(pickle.UnpicklingError, match="only text is taken"):
-        read_rows([LIVE_CLASS | {"private_test_cases": packed}])
+    cases = json.dumps([{"input": "[1, 2]\n3", "output": "[4, 5]", "testtype": "functional"}])
+    for protocol in range(6):
+        packed = base64.b64encode(zlib.compress(pickle.dumps(cases, protocol))).decode()
+        made = read_rows([LIVE_CLASS | {"private_test_cases": packed}])[0]
+        assert json.loads(made["task"])["tests"] == [{"args": "[[1, 2], 3]", "expected": "[4, 5]"}]
+        for other in (Harm(), [cases, Harm()], [cases], {"a": 1}, 3, b"[]"):
+            packed = base64.b64encode(zlib.compress(pickle.dumps(other, protocol))).decode()
+            with pytest.raises(ValueError, match="only text is taken"):
+                read_rows([LIVE_CLASS | {"private_test_cases": packed}])
+    whole = base64.b64encode(zlib.compress(pickle.dumps(cases)))
+    for broken in ("nonsense", whole[:-8].decode(), base64.b64encode(b"plain").decode()):
+        with pytest.raises(ValueError, match="neither JSON nor text packed as JSON"):
+            read_rows([LIVE_CLASS | {"private_test_cases": broken}])
 
 
 @pytest.mark.skipif(not NEMO.is_dir(), reason=f"{NEMO} is not there")
@@ -877,6 +888,46 @@ def test_a_jsonl_file_is_read(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_text(json.dumps(HUMAN_EVAL) + "\n\n" + json.dumps(MBPP) + "\n", encoding="utf-8")
     assert len(read_rows(path)) == len(read_rows(str(path))) == 2
+
+
+SANITIZED = {
+    "source_file": "Checked by hand.ipynb",
+    "task_id": 902,
+    "prompt": "Write a function that gives half of the area of a rectangle.",
+    "code": "import math\ndef half_area(a, b):\n    return a * b / 2 \n",
+    "test_imports": ["import math"],
+    "test_list": [
+        "assert half_area(2,3) == 3",
+        "assert half_area(1, 1)==(0.5) ",
+        "assert math.isclose(half_area(0.1, 3), 0.15, rel_tol=0.001)",
+    ],
+}
+
+
+def test_the_files_that_the_data_sets_come_in(tmp_path):
+    """One JSON list, as the sanitized MBPP; compressed lines, as HumanEval; Windows' line ends, as in MBPP's code."""
+    one = tmp_path / "sanitized.json"
+    for text in (
+        json.dumps([SANITIZED, MBPP]),
+        json.dumps([SANITIZED, MBPP], indent=2),
+        "\ufeff" + json.dumps([MBPP] * 2),
+    ):
+        one.write_text(text, encoding="utf-8")
+        assert len(read_rows(one)) == 2
+    lines = tmp_path / "HumanEval.jsonl.gz"
+    lines.write_bytes(gzip.compress((json.dumps(HUMAN_EVAL) + "\n" + json.dumps(MBPP) + "\r\n").encode()))
+    assert [json.loads(made["task"])["entry_point"] for made in read_rows(lines)] == ["twice", "shared"]
+    with pytest.raises(ValueError, match="no file"):
+        read_rows("missing.jsonl.gz")
+
+
+def test_sanitized_mbpp_rows():
+    made = read_rows([SANITIZED])[0]
+    task = json.loads(made["task"])
+    assert (task["entry_point"], task["comparison"], task["setup"]) == ("half_area", "approx", "import math")
+    assert "half of the area" in made["prompt"][-1]["content"] and len(task["tests"] + task["examples"]) == 3
+    assert score(answer(made), made).reward == 1.0
+    assert score("def half_area(a, b): return a * b", made).reward == 0.0
 
 
 # --- documented -------------------------------------------------------------------------------------------

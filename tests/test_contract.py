@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import envs
-from helpers.contract import CHECKS, ContractError, check_env
+from helpers.contract import CHECKS, ContractError, check_env, load_file
 
 ROOT = Path(__file__).resolve().parents[1]
 EXTRA = [("sudoku", {"interactive": True}), ("sudoku", {"size": 6}), ("sudoku", {"size": 9, "difficulty": "hard"})]
@@ -318,3 +318,18 @@ def test_imports_point_down():
 def test_unknown_environment_is_named_with_the_choices():
     with pytest.raises(ValueError, match="no environment called 'chess'; choose one of"):
         envs.load("chess")
+
+
+def test_a_file_is_an_environment_and_an_edit_of_it_counts_at_once(tmp_path):
+    file = tmp_path / "toy_env.py"
+    for text in (TOY, TOY.replace("def submit", "def submat"), TOY):  # within a second, and of the same length
+        file.write_text(text)
+        module = load_file(file)
+        assert hasattr(module.ENV, "submit") == (text == TOY)
+    assert (
+        module.__name__ == "toy_env"
+        and module.__file__ == str(file)
+        and list(check_env(module)) == list(check_env(load_file(str(file))))
+    )
+    with pytest.raises(FileNotFoundError):
+        load_file(tmp_path / "none_env.py")

@@ -244,9 +244,33 @@ def test_the_shape_is_printed_and_too_few_rows_are_refused(capsys, monkeypatch):
     assert "4 prompts x 8 completions = 32, in 4 passes of 8; 10 optimizer steps take 40 prompts, 1.0 times" in said
     with pytest.raises(ValueError, match="takes 4 prompts, there are only 3 rows"):
         training.shape(cfg, 3)
+
+
+def test_several_processes_share_the_prompts_of_a_step(capsys, monkeypatch):
+    cfg = training.settings("t4", grpo_steps=10)
+    alone = training.shape(cfg, 40)
     monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(ValueError, match="WORLD_SIZE=2"):
+    shared = training.shape(cfg, 40)
+    assert "in 2 passes of 8 on each of 2 processes" in capsys.readouterr().out
+    per_step = ("per_device_train_batch_size", "gradient_accumulation_steps")
+    assert [alone[key] for key in per_step] == [8, 4] and [shared[key] for key in per_step] == [8, 2]
+    monkeypatch.setenv("WORLD_SIZE", "3")
+    with pytest.raises(ValueError, match=r"prompts_per_step=4 cannot be shared evenly among 3 processes.* such as 3"):
         training.shape(cfg, 40)
+
+
+def test_a_vllm_server_generates_where_one_is_named(capsys, monkeypatch):
+    monkeypatch.setattr(training, "find_spec", lambda name: "there")
+    alone = training.settings("a100")
+    assert training.shape(alone, 1600)["use_vllm"] is True and "vllm_mode" not in training.shape(alone, 1600)
+    monkeypatch.setenv("VLLM_SERVER", "http://localhost:8000")
+    cfg = training.settings("a100")
+    assert "off: the vLLM server at http://localhost:8000 generates" in capsys.readouterr().out
+    assert "fast_inference" not in training.load_args(cfg)  # no second engine in this process
+    shape = training.shape(cfg, 1600)
+    assert shape["use_vllm"] is True and shape["vllm_mode"] == "server"
+    assert shape["vllm_server_base_url"] == "http://localhost:8000"
+    assert training.shape(training.settings("cpu"), 1600)["use_vllm"] is False  # it takes weights from GPUs only
 
 
 def test_fast_inference_is_off_with_a_reason_where_it_cannot_run(capsys, monkeypatch):

@@ -12,10 +12,12 @@ import resource
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
 import time
+import types
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -898,6 +900,112 @@ def test_nothing_stays_from_one_check_to_the_next(sandbox):
         assert outcome_of(sandbox, look).value == [[], False, 0o22]
 
 
+TRACES = {
+    "file": "open('left', 'w').write('x')",
+    "file_beside": "open('../left', 'w').write('x')",
+    "folder": "os.makedirs('a/b')",
+    "link": "os.symlink('/', 'root')",
+    "moved": "os.rename(os.getcwd(), os.getcwd() + '-moved')",
+    "replaced": "here = os.getcwd(); os.rmdir(here); os.mkdir(here)",
+    "gone": "os.rmdir(os.getcwd())",
+    "closed": "os.chmod('.', 0)",
+    "opened": "os.chmod('..', 0o777)",
+    "aged": "os.utime('.', (1, 1))",
+    "unnamed": "os.open('.', os.O_TMPFILE | os.O_RDWR)",
+    "made_and_removed": "open('left', 'w').close(); os.unlink('left')",
+}
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_the_next_box_finds_its_folder_as_the_first_did(name, sandbox):
+    """Folders serve one box after another, so whatever can be done to them has to be noticed."""
+    look = (
+        "import os\ndef solve(n):\n    about = os.stat('.')\n    open('new', 'w').write('x')\n"
+        "    return [os.listdir('.'), os.listdir('..') if os.access('..', 4) else [], about.st_mode, about.st_uid,\n"
+        "        about.st_nlink, about.st_mtime > 1]\n"
+    )
+    with Sandbox(level=sandbox.level) as fresh:
+        first = outcome_of(fresh, look)
+        for _ in range(fresh._slots + 1):
+            left = f"import os\ntry:\n    {TRACES[name]}\nexcept OSError: pass\ndef solve(n): return n\n"
+            assert outcome_of(fresh, left).status == "ok"
+            assert outcome_of(fresh, look)[:3] == first[:3]
+    assert first.status == "ok" and first.value[0] == ["new"]
+
+
+def _decides(code: bytes, machine: int, number: int, arguments=(0,) * 6) -> int:
+    """What a program for seccomp answers."""
+    lines = [struct.unpack_from("HBBI", code, at) for at in range(0, len(code), 8)]
+    data = struct.pack("IIQ6Q", number, machine, 0, *arguments)
+    at = held = 0
+    while True:
+        operation, yes, no, value = lines[at]
+        at += 1
+        if operation == 0x20:
+            held = struct.unpack_from("I", data, value)[0]
+        elif operation == 0x54:
+            held &= value
+        elif operation == 0x06:
+            return value
+        else:
+            met = {0x15: held == value, 0x35: held >= value, 0x45: bool(held & value)}[operation]
+            at += yes if met else no
+
+
+@pytest.mark.parametrize("kill", [True, False])
+@pytest.mark.parametrize("name", ["x86_64", "aarch64"])
+def test_the_filter_permits_what_is_listed_and_nothing_else(name, kill, monkeypatch):
+    """On the machine that this is not, too."""
+    monkeypatch.setattr(os, "uname", lambda: types.SimpleNamespace(machine=name))
+    code, (column, machine) = code_sandbox._filter(kill), code_sandbox._MACHINES[name]
+    listed = (code_sandbox._PERMITTED + "," + code_sandbox._KILL * kill).split(",")
+    columns = [entry.split()[1 + column] for entry in listed if entry.strip()]
+    permitted = {int(number) for number in columns if number != "-"}
+    sifted = {numbers[column] for *numbers, _, _, _ in code_sandbox._SIFTED}
+    allow, no_such, no_permission = 0x7FFF0000, 0x50000 | 38, 0x50000 | 1
+    for number in (*range(1200), 0x40000000, 0x40000001, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF):
+        if number not in sifted:
+            refused = no_permission if number == (41, 198)[column] else no_such
+            assert _decides(code, machine, number) == (allow if number in permitted else refused), number
+    assert _decides(code, machine ^ 1, 0) == 0x80000000
+    calls = {
+        (16, 29): {(0, 0x5401): allow, (0, 0x5412): no_permission, (0, 0): no_permission},
+        (72, 25): {(0, 1): allow, (0, 8): no_permission, (0, 10): no_permission, (0, 15): no_permission},
+        (157, 167): {(15,): allow, (22,): no_permission, (38,): no_permission},
+        (302, 261): {(0,): allow, (1,): no_permission},
+        (56, 220): {(0x11,): allow, (0x3D0F00,): allow, (0x10000011,): no_permission, (0x20000011,): no_permission},
+        (53, 199): {(1, 1): allow, (1, 0x80001): allow, (1, 2): no_permission, (1, 5): no_permission},
+    }
+    assert {numbers[column] for numbers in calls} == sifted
+    for numbers, cases in calls.items():
+        for given, answer in cases.items():
+            arguments = (*given, *(0,) * (6 - len(given)))
+            assert _decides(code, machine, numbers[column], arguments) == answer, (numbers, given)
+
+
+def test_many_processes_of_one_box_are_held_while_others_wait(sandbox):
+    """Boxes of one process are left to their own limit; one that has several is measured, whatever else there is."""
+    hog = (
+        "import os, time\ndef solve(n):\n    for _ in range(6):\n        if not os.fork():\n"
+        "            held = bytearray(90 << 20)\n            time.sleep(5)\n            os._exit(0)\n"
+        "    time.sleep(4)\n    return n\n"
+    )
+    with Sandbox(level=sandbox.level, memory_mb=128) as small, ThreadPoolExecutor(2) as pool:
+        for _ in range(2):
+            waiting = pool.submit(outcome_of, small, "import time\ndef solve(n): return time.sleep(2)", time_limit_s=10)
+            time.sleep(0.2)
+            assert pool.submit(outcome_of, small, hog, time_limit_s=10).result().status == "memory limit"
+            assert waiting.result().status == "ok"
+
+
+def test_a_box_is_not_made_dearer_by_what_few_programs_use(sandbox):
+    """A module with a hook for forks, as threading, costs every check; so does a large one."""
+    spared = ["threading", "socket", "traceback", "subprocess", "random", "asyncio", "inspect"]
+    source = f"import sys\nfound = [name for name in {spared!r} if name in sys.modules]\ndef solve(n): return found"
+    assert outcome_of(sandbox, source).value == []
+    assert outcome_of(sandbox, "import threading\ndef solve(n): return threading.active_count()").value == 1
+
+
 # --- honest programs -----------------------------------------------------------------------------------------------
 
 HONEST = {
@@ -1295,6 +1403,17 @@ def test_from_threads(sandbox):
     with ThreadPoolExecutor(64) as pool:
         found = list(pool.map(one, range(64)))
     assert found == ["exited" if i % 8 == 7 else 2 * i for i in range(64)]
+
+
+def test_the_source_is_where_programs_look_for_it(sandbox):
+    source = (
+        "import inspect, traceback\ndef solve(n):\n    try:\n        n / 0\n    except ZeroDivisionError:\n"
+        "        return [inspect.getsource(solve), traceback.format_exc()]\n"
+    )
+    text, trace = outcome_of(sandbox, source).value
+    assert text == source.partition("\n")[2] and "n / 0" in trace and "line 4" in trace
+    program = sandbox.run_program("x = 0\nprint(1 / x)  # by nothing\n")
+    assert "print(1 / x)  # by nothing" in program.error
 
 
 def test_inside_a_running_event_loop(sandbox):

@@ -16,11 +16,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import urlsplit
 
+import psutil
 import pytest
 from fastapi import HTTPException
 
 from envs import NAMES, load
-from helpers import contract
+from helpers import background, contract
 from helpers.nemo_gym import aggregate, gym_rows, rows_from_gym, tool_schema
 from helpers.policies import OraclePolicy
 from helpers.remote import RemoteEnv
@@ -846,18 +847,14 @@ def test_a_remote_workplace_keeps_the_contract(office):
             assert check(subject)
 
 
-def test_trainers_read_the_same_tools_from_a_remote_environment(office):
+@pytest.mark.parametrize("name", NAMES)
+def test_trainers_read_the_same_tools_from_a_remote_environment(name, servers):
     utils = pytest.importorskip("transformers.utils")
-    local, remote = load("workplace").ENV(), RemoteEnv(office).ENV()
-    for name in contract._public(type(remote)):
-        if name not in ("reset", "get_reward"):
-            one, two = (utils.get_json_schema(getattr(env, name))["function"] for env in (local, remote))
-            for key, kind in one["parameters"]["properties"].items():
-                told = two["parameters"]["properties"][key]
-                assert (told["type"], told["description"]) == (kind["type"], kind["description"])
-            required = [set(schema["parameters"].get("required", ())) for schema in (one, two)]
-            assert required[0] == required[1], name
-            assert (one["name"], one["description"]) == (two["name"], two["description"])
+    local, remote = load(name).ENV(), RemoteEnv(servers(name)).ENV()
+    assert contract._public(type(local)) == contract._public(type(remote))
+    for tool in set(contract._public(type(remote))) - {"reset", "get_reward"}:
+        one, two = (utils.get_json_schema(getattr(env, tool))["function"] for env in (local, remote))
+        assert one | {"return": None} == two | {"return": None}
 
 
 def test_remote_rewards_are_local_rewards_in_rollouts(office):
@@ -872,6 +869,39 @@ def test_remote_rewards_are_local_rewards_in_rollouts(office):
         assert (two["reward"], two["metrics"], two["reason"]) == (one["reward"], one["metrics"], one["reason"])
         assert [m["content"] for m in two["messages"]] == [m["content"] for m in one["messages"]]
     assert {episode["reward"] for episode in there} == {1.0}
+
+
+class Clumsy:
+    """Calls the tools of its rows with wrong arguments, then says that it is done."""
+
+    def generate(self, conversations, tools=None, **_):
+        wrong = ({}, {"no_such": "1"}, {"email_id": "x", "event_id": "x", "q": 1}, {"email_id": "x"}, {"name": 3})
+        calls = [{"type": "function", "function": {"name": tool.__name__, "arguments": arguments}}
+                 for tool in tools for arguments in wrong]  # fmt: skip
+        return [{"role": "assistant", "content": "Done.", "finish_reason": "stop"}
+                | ({} if c[-1]["role"] == "tool" else {"tool_calls": calls}) for c in conversations]  # fmt: skip
+
+
+def test_a_refused_call_reads_the_same_from_a_remote_environment(office):
+    local = load("workplace")
+    rows = local.make_rows(6, seed=1)
+    remote = RemoteEnv(office, gym_rows(local, rows))
+    here, there = (
+        rollout(env, made, Clumsy(), name="clumsy", tools=True, quiet=True)
+        for env, made in ((local, rows), (remote, remote.rows))
+    )
+    for one, two in zip(here, there):
+        assert [m["content"] for m in one["messages"]] == [m["content"] for m in two["messages"]]
+        assert (one["reward"], one["reason"]) == (two["reward"], two["reason"])
+
+
+def test_verdicts_of_a_server_do_not_wait_for_each_other(servers):
+    local = load("sudoku")
+    rows, remote, both = local.make_rows(2), RemoteEnv(servers("sudoku")), threading.Barrier(2)
+    graded = remote.score
+    remote.score = lambda *given: (both.wait(30), graded(*given))[1]  # alone, it would fail and so be unjudged
+    episodes = rollout(remote, rows, OraclePolicy(local, rows), name="oracle", quiet=True)
+    assert [episode["reward"] for episode in episodes] == [1.0, 1.0]
 
 
 def test_rollouts_leave_no_sessions_behind(servers):
@@ -1056,9 +1086,64 @@ def test_a_server_of_somebody_else():
         server.shutdown()
 
 
+# --- beside a notebook -----------------------------------------------------------------------------------
+
+
+def gone(pid: int, seconds: float = 15) -> bool:
+    """Whether a process ends within the time."""
+    end = time.monotonic() + seconds
+    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def test_servers_beside_notebooks_have_ports_of_their_own_and_stop(tmp_path, monkeypatch):
+    monkeypatch.setenv("SERVER_TOKEN", "of somebody else")
+    one, two = (background.start("sudoku", tmp_path / "deep" / f"{n}.log") for n in (1, 2))
+    assert one.url != two.url and RemoteEnv(one.url).ENV().reset() and RemoteEnv(two.url).ENV().reset()
+    assert one.url in (tmp_path / "deep" / "1.log").read_text() and "running" in repr(one)
+    before, after = one.usage(), one.usage()
+    assert before["requests"] >= 3 and after["requests"] == before["requests"] + 1  # each looks at /metrics
+    assert 10 < after["memory_mb"] < 1000 and 0 < before["cpu_s"] <= after["cpu_s"]
+    one.stop()
+    one.stop()
+    assert gone(one.pid, 0) and "stopped" in repr(one)
+    with pytest.raises(ConnectionError):
+        RemoteEnv(one.url)
+    assert RemoteEnv(two.url)
+    pid = two.pid
+    del two  # a cell that starts another in its place
+    assert gone(pid, 0)
+
+
+def test_a_server_ends_with_the_process_that_started_it_even_if_that_is_killed(tmp_path):
+    code = (
+        "import os, signal, sys; from helpers.background import start\n"
+        "server = start('sudoku', sys.argv[1]); print(server.pid, flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL) if sys.argv[2] == 'killed' else 1 / 0"
+    )
+    for how in ("killed", "failed"):
+        command = [sys.executable, "-c", code, str(tmp_path / "server.log"), how]
+        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        assert done.returncode == (-9 if how == "killed" else 1)
+        assert gone(int(done.stdout))
+
+
+def test_a_server_that_is_not_ready_says_why_and_is_not_left_over(tmp_path):
+    with pytest.raises(RuntimeError, match=r"ended with 2 [\s\S]*invalid choice: 'chess'"):
+        background.start("chess", tmp_path / "server.log")
+    before = {child.pid for child in psutil.Process().children()}
+    with pytest.raises(TimeoutError, match=r"not ready after 0.01 s; it said: nothing"):
+        background.start("sudoku", tmp_path / "server.log", timeout_s=0.01)
+    assert {child.pid for child in psutil.Process().children()} == before
+
+
 def test_importing_is_cheap_and_starts_nothing():
     code = (
-        "import sys, helpers.server; print(sorted({'torch', 'transformers', 'uvicorn', 'pandas'} & set(sys.modules)))"
+        "import sys, helpers.server, helpers.background\n"
+        "print(sorted({'torch', 'transformers', 'uvicorn', 'pandas'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -925,3 +925,37 @@ def test_every_tool_is_typed_and_refuses_null():
         assert tuple(hints) == (*PARAMETERS[name], "return")
         with suppress(TypeError), pytest.raises(ValueError, match="must be"):
             getattr(env, name)(**dict.fromkeys(PARAMETERS[name]))
+
+
+# --- what a person sees of it ----------------------------------------------------------------------------
+
+
+def test_the_changes_are_all_as_wanted_exactly_when_the_state_is():
+    """Gold answers, those of other rows, parts of gold answers, and both one after the other."""
+    seen = {True: 0, False: 0}
+    rows = [row for row in ROWS[:120] if "check" not in json.loads(row["task"])]
+    for row, other in zip(rows, rows[1:]):
+        gold, theirs = answer(row), answer(other)
+        for said in (gold, theirs, gold[: len(gold) // 2], theirs + gold, "", [{"role": "assistant", "content": "x"}]):
+            right = all(change.right for change in workplace.changes(said, row))
+            assert right == (score(said, row).reward == 1.0), (row["task"], workplace.changes(said, row))
+            seen[right] += 1
+    assert min(seen.values()) > 50
+
+
+def test_a_change_names_the_field_and_its_three_values():
+    event = next(iter(company()["events"].rows.values()))
+    move = ("calendar_update_event", {"event_id": event[0], "field": "duration", "new_value": "45"})
+    drop = ("calendar_delete_event", {"event_id": event[0]})
+    row = row_of(move)
+    (change,) = workplace.changes("", row)
+    assert change == ("events", event[0], "duration", event[4], event[4], "45", False)
+    (change,) = workplace.changes(calling(move), row)
+    assert change.made == change.wanted == "45" and change.right
+    (change,) = workplace.changes(calling(drop), row)
+    assert change.field == "event_name" and change.made is None and not change.right
+    task = {"task_name": "Tea", "assigned_to_email": company().directory[0], "list_name": "Backlog"}
+    new = ("project_management_create_task", task | {"due_date": "2024-10-01", "board": "Design"})
+    found = workplace.changes(calling(new), row_of(new))
+    assert {c.row for c in found} == {"new"} and all(c.before is None and c.right for c in found) and len(found) == 5
+    assert [c.right for c in workplace.changes(calling(new, new), row_of(new))].count(False) == 5

@@ -75,7 +75,8 @@ def _decimals(rng, level):
 @FAMILIES.add
 def _shopping(rng, level):
     """Two to four steps: prices, amounts, change, a discount."""
-    name, (one, many), (other, others) = rng.choice(NAMES), *rng.sample(SHOP, 2)
+    name = rng.choice(NAMES)
+    (one, many), (other, others) = rng.sample(SHOP, 2)
     n, p = pick(rng, level, (2, 6), (3, 12), (6, 25)), pick(rng, level, (2, 9), (3, 20), (11, 40))
     if level == 0:
         asks = (

@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from hashlib import sha256
 
 from .notation import find_boxes
-from .problems import Families, Problem
+from .problems import Problem
 from .problems_algebra import FAMILIES as ALGEBRA
 from .problems_arithmetic import FAMILIES as ARITHMETIC
 from .problems_counting import FAMILIES as COUNTING
 from .problems_measures import FAMILIES as MEASURES
 
-FAMILIES: Families = ARITHMETIC | ALGEBRA | COUNTING | MEASURES
+FAMILIES: dict = ARITHMETIC | ALGEBRA | COUNTING | MEASURES
 SPLITS = ("train", "validation", "test")
 DIFFICULTIES = ("starter", "easy", "medium", "hard")
 # One step with small numbers: what "starter" takes from the easy problems.
@@ -92,7 +92,7 @@ def make_rows(
 def _row(name: str, difficulty: str, problem: Problem, question: str, tools: bool, run_python: bool) -> dict:
     tools = tools or run_python
     how = "Hand in the answer with the submit tool." if tools else "Answer in \\boxed{}."
-    task = {
+    task: dict = {
         "answer": str(problem.answer),
         "steps": problem.steps,
         "form": "simple",

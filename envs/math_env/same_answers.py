@@ -315,8 +315,8 @@ def _same_list(gold: tuple, found: tuple) -> bool | None:
     names = [{name for _, name in side if name} for side in values]
     if all(names) and len(names[0]) == len(names[1]) == 1 and _clash(*names[0], *names[1]):
         return False
-    bare = [[value for value, _ in side] for side in values]
-    return _same_members(*bare, as_set="set" in (gold[0], found[0]))
+    one, other = ([value for value, _ in side] for side in values)
+    return _same_members(one, other, as_set="set" in (gold[0], found[0]))
 
 
 def _same_point(point: tuple, named: tuple) -> bool | None:

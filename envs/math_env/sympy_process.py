@@ -95,7 +95,13 @@ class _Worker:
     """SymPy in a process of its own; asked by one thread at a time, ended when it takes too long."""
 
     def __init__(self):
-        self.lock, self.process, self.lines, self.owner = threading.Lock(), None, None, 0
+        self.forget()
+
+    def forget(self) -> None:
+        """Start over, with no process."""
+        self.lock, self.owner = threading.Lock(), 0
+        self.process: subprocess.Popen[str] | None = None
+        self.lines: queue.Queue[str] | None = None
         self.ready = self.missing = self.again = False
 
     def start(self, seconds: float) -> bool:
@@ -168,7 +174,7 @@ def _pump(stream, lines: queue.Queue) -> None:
 _worker = _Worker()
 atexit.register(lambda: _worker.stop())
 if hasattr(os, "register_at_fork"):  # a child starts its own, with a lock that nobody holds
-    os.register_at_fork(after_in_child=lambda: _worker.__init__())
+    os.register_at_fork(after_in_child=_worker.forget)
 
 
 def _plain(node):

@@ -148,10 +148,13 @@ class Exact:
                 raise NotRational
             return values[0] % values[1]
         if name in ("gcd", "lcm"):
-            return Fraction((gcd if name == "gcd" else lcm)(*map(_int, values)))
+            numbers = [_int(value) for value in values]
+            return Fraction(gcd(*numbers) if name == "gcd" else lcm(*numbers))
         if name in ("max", "min"):
-            return (max if name == "max" else min)(values)
-        return Fraction({"abs": abs, "floor": _floor, "ceil": _ceil}[name](values[0]))
+            return max(values) if name == "max" else min(values)
+        if name == "abs":
+            return abs(values[0])
+        return Fraction(_floor(values[0]) if name == "floor" else _ceil(values[0]))
 
     def determinant(self, rows: list[list[Fraction]]) -> Fraction:
         if len(rows) != len(rows[0]) or len(rows) > 6:
@@ -203,7 +206,7 @@ class Modular(Exact):
         super().__init__(env, sign)
         self.prime = prime
 
-    def __call__(self, node: tuple) -> int:
+    def __call__(self, node: tuple) -> int:  # type: ignore[override]  # a residue is the number it stands for
         self.work += 1
         kind, p = node[0], self.prime
         if kind == "num":

@@ -186,7 +186,7 @@ def _customers(rng: random.Random) -> list[Row]:
 
 def _visits(rng: random.Random) -> list[Row]:
     days = [FIRST_DAY + timedelta(n) for n in range((TODAY - FIRST_DAY).days)]
-    rows = []
+    rows: list[Row] = []
     for visitor in rng.sample(range(10_000), 1000):
         pages, seconds = rng.randrange(1, 15), rng.randrange(1, 40)
         engaged = pages > 5 and seconds > 12

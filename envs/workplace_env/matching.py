@@ -84,8 +84,26 @@ def _in_row(what: str, table: str, before: Row, has: Row, should: Row) -> list[s
 
 
 def _new_rows(table: str, extra: list[Row], lacking: list[Row]) -> list[str]:
-    """Where the rows that were added differ: each one wanted is paired with the one most like it."""
+    """Where the rows that were added differ."""
+    found, what = [], table[:-1]
+    for made, wanted in paired(table, extra, lacking):
+        if made is None:
+            found.append(f"missing write: no new {what} {_shown(table, wanted)}")
+        elif wanted is None:
+            found.append(f"side effect: new {what} {_shown(table, made)}")
+        else:
+            fields = zip(FIELDS[table], _folded(table, made), _folded(table, wanted), made, wanted)
+            for field, a, b, shown, right in list(fields)[1:]:
+                if a != b:
+                    found.append(f"wrong value: new {what}: {field} is {shown!r:.80}, should be {right!r:.80}")
+    return found
+
+
+def paired(table: str, extra: list[Row], lacking: list[Row]) -> list[tuple[Row | None, Row | None]]:
+    """Rows that were added beside those that were wanted: equal ones first, then each wanted one with the one most like
+    it, if that has half of its values at least; the rest stand alone. IDs don't count."""
     rest = [(_folded(table, row)[1:], row) for row in extra]
+    pairs: list[tuple[Row | None, Row | None]] = []
     missing = []
     for row in lacking:
         folded = _folded(table, row)[1:]
@@ -93,19 +111,13 @@ def _new_rows(table: str, extra: list[Row], lacking: list[Row]) -> list[str]:
         if at is None:
             missing.append((folded, row))
         else:
-            del rest[at]
-    found, what = [], table[:-1]
+            pairs.append((rest.pop(at)[1], row))
     for folded, row in missing:
         alike = [sum(a == b for a, b in zip(other, folded)) for other, _ in rest]
         best = max(range(len(rest)), key=alike.__getitem__, default=None)
-        if best is None or 2 * alike[best] < len(folded):
-            found.append(f"missing write: no new {what} {_shown(table, row)}")
-            continue
-        other, made = rest.pop(best)
-        for field, a, b, shown, right in zip(FIELDS[table][1:], other, folded, made[1:], row[1:]):
-            if a != b:
-                found.append(f"wrong value: new {what}: {field} is {shown!r:.80}, should be {right!r:.80}")
-    return found + [f"side effect: new {what} {_shown(table, row)}" for _, row in rest]
+        close = best is not None and 2 * alike[best] >= len(folded)
+        pairs.append((rest.pop(best)[1] if close else None, row))
+    return pairs + [(row, None) for _, row in rest]
 
 
 def _shown(table: str, row: Row) -> str:

@@ -21,9 +21,11 @@ def rows_from_nemo_gym(records: Path | str | Iterable[dict]) -> list[dict]:
     place = "record"
     if isinstance(records, str | Path):
         place = f"{records}, line"
-        records = Path(records).read_text(encoding="utf-8").split("\n")
+        lines: list = Path(records).read_text(encoding="utf-8").split("\n")
+    else:
+        lines = list(records)
     rows = []
-    for number, record in enumerate(records, 1):
+    for number, record in enumerate(lines, 1):
         if isinstance(record, str) and not record.strip():
             continue
         try:
@@ -44,7 +46,7 @@ def _from_nemo_gym(theirs: dict) -> dict:
     if domains and len(domains) < len(DOMAINS):
         task["domains"] = domains
     task["query"] = prompt[-1]["content"]
-    row = {
+    row: dict = {
         "prompt": prompt,
         "environment": "workplace",
         "task_id": f"nemo-gym-{theirs.get('category') or 'workplace'}-{theirs.get('id')}",

@@ -61,7 +61,7 @@ class WorkplaceEnv:
         self._path: list[tuple] = []  # the accepted calls, kept where the path counts
         self._calls = self._refused = self._writes = 0
         self._checked = self._task.check is None
-        self.metrics: dict[str, float] = {}
+        self.metrics = {}
 
     def _faults(self) -> list[str]:
         """What is wrong with the session, worst first."""

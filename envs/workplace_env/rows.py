@@ -183,12 +183,12 @@ def answer(row: dict, tables: Tables | None = None) -> list[dict]:
     path = [(call["name"], arguments_of(call.get("arguments"))[0]) for call in fields.get("path") or []]
     if not path:
         path = [(name, arguments_of(arguments)[0]) for name, arguments in read_task(row["task"]).ground_truth]
-    env, messages = WorkplaceEnv(), []
+    env, messages = WorkplaceEnv(), list[dict]()
     env._begin(row["task"], tables or company())
     for turn in _turns(path):
         calls, results = [], []
         for tool, arguments in turn:
-            name = f"call_{sum(len(m.get('tool_calls', ())) for m in messages) + len(calls)}"
+            name = f"call_{len(calls) + sum(len(m.get('tool_calls', ())) for m in messages)}"
             calls.append({"type": "function", "id": name, "function": {"name": tool, "arguments": arguments}})
             try:
                 text = getattr(env, tool)(**arguments)

@@ -5,7 +5,7 @@ share one company.
 """
 
 import csv
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
 
@@ -85,7 +85,7 @@ class Tables:
 
     __slots__ = ("__weakref__", "_source", "by_name", "directory", "now", "visits", "weekday")
 
-    def __init__(self, rows: dict[str, Iterable[Row]], directory: Iterable[str], now: str, source: tuple):
+    def __init__(self, rows: Mapping[str, Iterable[Row]], directory: Iterable[str], now: str, source: tuple):
         self._source = source
         self.by_name = {name: Table(name, rows[name]) for name in ("emails", "events", "tasks", "customers")}
         self.visits = Visits(rows["visits"])

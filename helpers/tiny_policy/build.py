@@ -31,7 +31,7 @@ MIXTURE = [
     (0.40, 8000, 1, "workplace", OFFICE, 0.25),
 ]
 # Sampled pass@1 as it learns: on how many validation tasks, of which environment and knobs.
-WATCHED = [
+WATCHED: list[tuple[int, str, dict]] = [
     (128, "sudoku", {"blanks": (1, 4)}),
     (96, "math", {"difficulty": "starter"}),
     (64, "code", {"difficulty": "easy"}),
@@ -210,7 +210,7 @@ def watched(model, tokenizer, rank: int, processes: int) -> dict[str, float]:
     import torch.distributed as dist
 
     mine = {name: pass_at_1(model, tokenizer, name, knobs, n) for n, name, knobs in WATCHED[rank::processes]}
-    found = [None] * processes
+    found: list = [None] * processes
     dist.all_gather_object(found, mine)
     return {name: rate for part in found for name, rate in part.items()}
 

@@ -1,0 +1,126 @@
+"""What the set-up cell of every notebook does once the repository is found: `kernel.prepare()`."""
+
+import linecache
+import subprocess
+import sys
+import time
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from shutil import which
+from types import MethodType
+
+ROOT = Path(__file__).resolve().parents[1]
+SHOWN = ("torch", "transformers", "trl", "unsloth")  # whose versions are printed
+
+
+class RestartNeeded(RuntimeError):
+    """This process has loaded one version of a package, and another one is installed by now."""
+
+
+def prepare() -> None:
+    """Install what is missing, on Colab only; print versions; from then on show our own errors as one line.
+
+    Raises:
+        RestartNeeded: a package was imported before its present version was installed.
+        RuntimeError: an installation failed.
+    """
+    if "google.colab" in sys.modules:
+        _install(["requirements-gpu.txt"] if which("nvidia-smi") else ["requirements.txt", "requirements-nodeps.txt"])
+    if old := _outdated():
+        raise RestartNeeded(f"restart the kernel, then run all cells again: {'; '.join(old)}")
+    _explain_errors()
+    named = ", ".join(f"{name} {_installed(name) or 'missing'}" for name in SHOWN)
+    print(f"Python {sys.version.split()[0]}, {named}")
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+# --- Colab -----------------------------------------------------------------------------------------------
+
+
+def pins(file: Path) -> dict[str, str]:
+    """The pinned versions in a requirements file, by package."""
+    lines = [line.split("#")[0].strip() for line in file.read_text(encoding="utf-8").split("\n")]
+    return dict(line.split("==") for line in lines if "==" in line)
+
+
+def _install(files: list[str]) -> None:
+    """Install the requirements files that are not satisfied, one after another."""
+    for name in files:
+        missing = [package for package, pin in pins(ROOT / name).items() if _installed(package) != pin]
+        if missing:
+            print(f"installing {name}, some minutes the first time: {len(missing)} packages and what they need")
+            _pip((["--no-deps"] if "nodeps" in name else []) + ["-r", str(ROOT / name)])
+
+
+def _pip(arguments: list[str]) -> None:
+    """Run pip install; a line of its output every ten seconds."""
+    command = [sys.executable, "-m", "pip", "install", "--progress-bar", "off", *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    began = spoke = time.monotonic()
+    lines = []
+    for line in process.stdout or ():
+        lines.append(line.rstrip())
+        if time.monotonic() - spoke > 10:
+            spoke = time.monotonic()
+            print(f"  {spoke - began:.0f} s: {lines[-1].strip()[:80]}", flush=True)
+    if process.wait():
+        raise RuntimeError("pip install failed:\n" + "\n".join(lines[-15:]))
+
+
+def _outdated() -> list[str]:
+    """The packages whose loaded version is not the installed one, in words."""
+    watched = ("numpy", "datasets", "accelerate", "peft", *SHOWN)
+    loaded = {name: getattr(sys.modules.get(name), "__version__", None) for name in watched}
+    return [
+        f"{name} {have} is loaded, {now} is installed"
+        for name, have in loaded.items()
+        if have and (now := _installed(name)) and str(have) != now
+    ]
+
+
+# --- errors ----------------------------------------------------------------------------------------------
+
+
+def _explain_errors() -> None:
+    """In a notebook, show an error that this project raises as its one line; `%tb` still shows where it arose."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    if shell is None:
+        return
+    usual = type(shell).showtraceback.__get__(shell)  # of the class: the cell may run twice
+
+    def showtraceback(self, exc_tuple=None, *args, running_compiled_code=False, **options):
+        kind, error, trace = self._get_exc_info(exc_tuple)
+        line = one_line(error, trace) if running_compiled_code and not options.get("exception_only") else None
+        if line is None:
+            return usual(exc_tuple, *args, running_compiled_code=running_compiled_code, **options)
+        return self._showtraceback(kind, line, [f"{kind.__name__}: {line}"])
+
+    shell.showtraceback = MethodType(showtraceback, shell)
+
+
+def one_line(error: BaseException | None, trace) -> str | None:
+    """What there is to say of an error without its traceback, or None where the traceback is needed.
+
+    Needed it is, unless a line of this project raised the error on purpose, or a name is missing in the cell itself.
+
+    Args:
+        error: The error.
+        trace: Its traceback.
+    """
+    if trace is None:
+        return None
+    depth = 0
+    while trace.tb_next:
+        trace, depth = trace.tb_next, depth + 1
+    file = trace.tb_frame.f_code.co_filename
+    if isinstance(error, NameError) and trace.tb_frame.f_code.co_name == "<module>":
+        return f"{error}: run the cells above this one first, or is it misspelt?"
+    ours = any(Path(file).is_relative_to(ROOT / folder) for folder in ("envs", "helpers"))
+    raised = linecache.getline(file, trace.tb_lineno).lstrip().startswith("raise ")
+    return str(error) if ours and raised and isinstance(error, (ValueError, FileNotFoundError)) else None
