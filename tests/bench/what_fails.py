@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from hashlib import sha256
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -168,7 +169,9 @@ def main() -> int:
         return 0
     from helpers.notebook import versions
 
-    made = {"policy": "tiny", "environment": "sudoku", "steps": args.steps, "seed": SEED, "versions": versions()}
+    weights = sha256((ROOT / "helpers" / "tiny_policy" / "model.safetensors").read_bytes()).hexdigest()[:8]
+    made = {"policy": f"tiny {weights}", "environment": "sudoku", "steps": args.steps, "seed": SEED}
+    made |= {"versions": versions()}
     results, runs = out / "results.json", []
     if results.is_file() and (kept := json.loads(results.read_text(encoding="utf-8")))["made"] == made:
         runs = kept["runs"]  # an interrupted series goes on
