@@ -127,7 +127,7 @@ def test_a_reader_runs_the_quickstart_and_looks_into_the_rollouts(browser, lab):
     page, faults = page_of(browser)
     page.goto(f"{lab}/lab/tree/quickstart.ipynb")
     page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=90_000)
-    page.wait_for_timeout(2000)
+    page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]', timeout=120_000)  # kernel is there
     run_all(page, 1500)
     cell = page.locator(".jp-CodeCell", has_text="widgets.rollout_browser(before)")
     cell.scroll_into_view_if_needed()
@@ -164,7 +164,7 @@ def test_a_reader_runs_the_quickstart_and_looks_into_the_rollouts(browser, lab):
 
     light = background(cell)
     page.emulate_media(color_scheme="dark")
-    page.locator("body[data-jp-theme-light=false]").wait_for(timeout=20_000)
+    page.locator("body[data-jp-theme-light=false]").wait_for(state="attached", timeout=20_000)
     page.wait_for_timeout(1000)
     cell.screenshot(path=SHOTS / "quickstart-4-dark.png")
     assert brightness(background(cell)) < 80 < brightness(light)
