@@ -76,7 +76,8 @@ def test_the_command_line_makes_a_script_and_says_where(tmp_path):
 
 def test_two_processes_train_one_model_and_leave_one_result(tmp_path):
     made, out = script.make("05", tmp_path / "grpo.py"), tmp_path / "out"
-    made.write_text(made.read_text() + LOOK.format(folder=str(tmp_path)))
+    often = made.read_text().replace("every=cfg.save_steps", "every=2")  # measure on the way, in so short a run too
+    made.write_text(often + LOOK.format(folder=str(tmp_path)))
     launch = ["-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2", "--num_machines", "1",
               "--main_process_port", "0", "--mixed_precision", "no", "--dynamo_backend", "no"]  # fmt: skip
     sizes = ["hardware=cpu", "model=tiny", "steps=3", "eval_rows=16", "contrast=False", f"out_dir={out}"]
@@ -91,7 +92,8 @@ def test_two_processes_train_one_model_and_leave_one_result(tmp_path):
     assert [path.parent.name for path in tmp_path.rglob("result.json")] == ["out"]
     assert len(list(tmp_path.rglob("model.safetensors"))) == 1
     assert len(list(tmp_path.rglob("checkpoint-*"))) == 1
-    assert [json.loads(line)["step"] for line in (out / "history.jsonl").read_text().splitlines()] == [1, 2, 3]
+    history = [json.loads(line) for line in (out / "history.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in history] == [1, 2, 3] and "held_out" in history[1]
     said = done.stdout
     assert "in 1 pass of 32 on each of 2 processes" in said and len(re.findall("pass@1 .* gain", said)) == 1
     assert notebook.load_result(out / "result.json", steps=3)
