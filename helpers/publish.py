@@ -146,9 +146,8 @@ def thumbnail(notebook: dict, which: int = 0) -> bytes:
         pictures = [_drawn(next(("".join(d["text/plain"]) for d in data if "text/html" in d), "no output yet"))]
     png = pictures[min(which, len(pictures) - 1)]
     image = Image.open(io.BytesIO(png)).convert("RGB")
-    image = image.resize(
-        (THUMB_WIDTH * 2, round(image.height * THUMB_WIDTH * 2 / image.width)), Image.Resampling.LANCZOS
-    )
+    size = (THUMB_WIDTH, round(image.height * THUMB_WIDTH / image.width))
+    image = image.resize(size, Image.Resampling.LANCZOS)
     for colours in (64, 32, 16, 8):
         small = io.BytesIO()
         image.quantize(colours).save(small, "PNG", optimize=True)
