@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from shutil import which
 from types import MethodType
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 SILENT_S = 10.0  # a cell that says nothing for so long gets a sign of life
@@ -105,6 +106,7 @@ def _keep_company() -> None:
     if shell is None or os.environ.get("TQDM_DISABLE") == "1" or hasattr(shell, "sign_of_life"):
         return
     shell.sign_of_life = _SignOfLife()
+    shell.sign_of_life.begin(None)  # of the set-up cell itself, whose end will be told
     shell.events.register("pre_run_cell", shell.sign_of_life.begin)
     shell.events.register("post_run_cell", shell.sign_of_life.end)
 
@@ -112,21 +114,21 @@ def _keep_company() -> None:
 class _SignOfLife:
     """Writes to standard error while a cell runs and prints nothing: importing, loading, compiling."""
 
-    def __init__(self):
-        self.ended, self.spoke, write = threading.Event(), 0.0, sys.stdout.write
+    def begin(self, _) -> None:
+        self.ended, self.spoke = threading.Event(), time.monotonic()
+        self.stream: Any = sys.stdout
+        self.write = self.stream.write  # anew for each cell, since IPython puts its own there for the time of one
 
         def noted(text):
             self.spoke = time.monotonic()
-            return write(text)
+            return self.write(text)
 
-        sys.stdout.write = noted
-
-    def begin(self, _) -> None:
-        self.ended, self.spoke = threading.Event(), time.monotonic()
+        self.stream.write = noted
         threading.Thread(target=self._watch, args=(self.ended,), daemon=True).start()
 
     def end(self, _) -> None:
         self.ended.set()
+        self.stream.write = self.write
 
     def _watch(self, ended: threading.Event) -> None:
         began, wait = time.monotonic(), SILENT_S
