@@ -10,7 +10,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from shutil import which
 from types import MethodType
-from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 SILENT_S = 10.0  # a cell that says nothing for so long gets a sign of life
@@ -116,19 +115,21 @@ class _SignOfLife:
 
     def begin(self, _) -> None:
         self.ended, self.spoke = threading.Event(), time.monotonic()
-        self.stream: Any = sys.stdout
-        self.write = self.stream.write  # anew for each cell, since IPython puts its own there for the time of one
+        self.stream, self.write = (
+            vars(sys.stdout),
+            sys.stdout.write,
+        )  # anew for each cell, since IPython puts its own there for the time of one
 
         def noted(text):
             self.spoke = time.monotonic()
             return self.write(text)
 
-        self.stream.write = noted
+        self.stream["write"] = noted
         threading.Thread(target=self._watch, args=(self.ended,), daemon=True).start()
 
     def end(self, _) -> None:
         self.ended.set()
-        self.stream.write = self.write
+        self.stream["write"] = self.write
 
     def _watch(self, ended: threading.Event) -> None:
         began, wait = time.monotonic(), SILENT_S

@@ -82,6 +82,7 @@ def test_thumbnails_are_small_pictures_also_of_tables():
         assert path.stat().st_size < publish.THUMB_BYTES and Image.open(path).width == publish.THUMB_WIDTH
     table = {"text/html": "<table>", "text/plain": "policy  pass@1\nrandom  0.01\ntiny    0.21"}
     drawn = publish.thumbnail({"cells": [{"cell_type": "code", "outputs": [{"data": table}]}]})
+    assert publish.thumbnail({"cells": [{"cell_type": "code", "outputs": []}, {"cell_type": "markdown"}]}) is None
     colours = Image.open(io.BytesIO(drawn)).convert("L").getextrema()
     assert colours[0] < 60 and colours[1] > 240  # ink on paper
 
