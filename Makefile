@@ -42,6 +42,7 @@ test: setup lint ## run every test, notebooks included
 
 lint: setup ## check style and types
 	@$(PY) -m ruff check .
+	@$(PY) -m ruff check --preview --select PLW1514 envs helpers  # text files are read and written as UTF-8
 	@$(PY) -m ruff format --check .
 	@$(PY) -m mypy
 

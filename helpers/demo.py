@@ -82,8 +82,16 @@ def demo(environment: str = "sudoku", seed: int = 0, out: Path | None = None) ->
         spent += seconds
         pace = (time.perf_counter() - began) / spent
     results = {n: json.loads((f / "result.json").read_text(encoding="utf-8")) for n, f in folders.items()}
+    summary = _summary(environment, seed, results, round(time.perf_counter() - began, 1))
+    (out / "summary.json").write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
+    (out / "report.html").write_text(_report(summary, results, folders), encoding="utf-8")
+    return summary
+
+
+def _summary(environment: str, seed: int, results: dict, wall_s: float) -> dict:
+    """The content of summary.json, from the result.json of each notebook by its number."""
     sums, moved = results["06"]["summaries"], results["06"]["changes"][0]
-    summary = {
+    return {
         "environment": environment,
         "policy": "tiny",
         "seed": seed,
@@ -94,11 +102,8 @@ def demo(environment: str = "sudoku", seed: int = 0, out: Path | None = None) ->
         "gain": {"pass_at_1": moved["gain"], "ci95": moved["ci95"]},
         "greedy": {g["model"]: g["greedy"] for g in results["06"]["greedy"]},
         "grpo_s": results["05"]["training_s"],
-        "wall_s": round(time.perf_counter() - began, 1),
+        "wall_s": wall_s,
     }
-    (out / "summary.json").write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
-    (out / "report.html").write_text(_report(summary, results, folders), encoding="utf-8")
-    return summary
 
 
 def _minutes(seconds: float) -> str:

@@ -1,8 +1,10 @@
 """What the set-up cell of every notebook does once the repository is found: `kernel.prepare()`."""
 
 import linecache
+import os
 import subprocess
 import sys
+import threading
 import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -10,6 +12,7 @@ from shutil import which
 from types import MethodType
 
 ROOT = Path(__file__).resolve().parents[1]
+SILENT_S = 10.0  # a cell that says nothing for so long gets a sign of life
 SHOWN = ("torch", "transformers", "trl", "unsloth")  # whose versions are printed
 
 
@@ -18,7 +21,8 @@ class RestartNeeded(RuntimeError):
 
 
 def prepare() -> None:
-    """Install what is missing, on Colab only; print versions; from then on show our own errors as one line.
+    """Install what is missing, on Colab only; print versions; from then on show our own errors as one line, and a sign
+    of life where a cell is long silent.
 
     Raises:
         RestartNeeded: a package was imported before its present version was installed.
@@ -29,8 +33,14 @@ def prepare() -> None:
     if old := _outdated():
         raise RestartNeeded(f"restart the kernel, then run all cells again: {'; '.join(old)}")
     _explain_errors()
+    _keep_company()
     named = ", ".join(f"{name} {_installed(name) or 'missing'}" for name in SHOWN)
     print(f"Python {sys.version.split()[0]}, {named}")
+
+
+def _shell():
+    """The IPython shell of this process, or None outside of a notebook."""
+    return sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
 
 
 def _installed(name: str) -> str | None:
@@ -61,7 +71,9 @@ def _install(files: list[str]) -> None:
 def _pip(arguments: list[str]) -> None:
     """Run pip install; a line of its output every ten seconds."""
     command = [sys.executable, "-m", "pip", "install", "--progress-bar", "off", *arguments]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", errors="replace"
+    )
     began = spoke = time.monotonic()
     lines = []
     for line in process.stdout or ():
@@ -84,12 +96,56 @@ def _outdated() -> list[str]:
     ]
 
 
+# --- silent cells ---------------------------------------------------------------------------------------
+
+
+def _keep_company() -> None:
+    """In a notebook that someone watches, say of a silent cell that it is still at work."""
+    shell = _shell()
+    if shell is None or os.environ.get("TQDM_DISABLE") == "1" or hasattr(shell, "sign_of_life"):
+        return
+    shell.sign_of_life = _SignOfLife()
+    shell.sign_of_life.begin(None)  # of the set-up cell itself, whose end will be told
+    shell.events.register("pre_run_cell", shell.sign_of_life.begin)
+    shell.events.register("post_run_cell", shell.sign_of_life.end)
+
+
+class _SignOfLife:
+    """Writes to standard error while a cell runs and prints nothing: importing, loading, compiling."""
+
+    def begin(self, _) -> None:
+        self.ended, self.spoke = threading.Event(), time.monotonic()
+        self.stream, self.write = (
+            vars(sys.stdout),
+            sys.stdout.write,
+        )  # anew for each cell, since IPython puts its own there for the time of one
+
+        def noted(text):
+            self.spoke = time.monotonic()
+            return self.write(text)
+
+        self.stream["write"] = noted
+        threading.Thread(target=self._watch, args=(self.ended,), daemon=True).start()
+
+    def end(self, _) -> None:
+        self.ended.set()
+        self.stream["write"] = self.write
+
+    def _watch(self, ended: threading.Event) -> None:
+        began, wait = time.monotonic(), SILENT_S
+        while not ended.wait(wait):
+            now = time.monotonic()
+            if now - self.spoke >= wait:
+                print(f"still at work, {now - began:.0f} s", file=sys.stderr, flush=True)
+                wait *= 2  # a long cell gets a few lines, not hundreds
+
+
 # --- errors ----------------------------------------------------------------------------------------------
 
 
 def _explain_errors() -> None:
     """In a notebook, show an error that this project raises as its one line; `%tb` still shows where it arose."""
-    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    shell = _shell()
     if shell is None:
         return
     usual = type(shell).showtraceback.__get__(shell)  # of the class: the cell may run twice

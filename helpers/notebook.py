@@ -289,11 +289,12 @@ def run(notebook: Path | str, parameters: dict | None = None, out: Path | str | 
         RuntimeError: a cell failed, or the kernel died (then a `KernelDied`); the copy holds everything up to there.
     """
     import papermill
+    from jupyter_client.kernelspec import NoSuchKernel
     from nbclient.exceptions import DeadKernelError
 
     notebook, parameters = find(str(notebook)), dict(parameters or {})
     check_parameters(notebook, parameters)
-    out = Path(out) if out else folder(parameters.get("out_dir"), notebook.stem) / notebook.name
+    out = Path(out).absolute() if out else folder(parameters.get("out_dir"), notebook.stem) / notebook.name
     out.parent.mkdir(parents=True, exist_ok=True)
     os.environ.setdefault("TQDM_DISABLE", "1")  # the kernel inherits it: no progress bars in saved cells
     try:
@@ -305,6 +306,9 @@ def run(notebook: Path | str, parameters: dict | None = None, out: Path | str | 
         raise RuntimeError(
             mask(f"{notebook.name}, code cell {error.exec_count}: {error.ename}: {error.evalue}\nSee {show_path(out)}")
         ) from None
+    except NoSuchKernel:
+        out.unlink(missing_ok=True)  # papermill has marked all of its cells as completed
+        raise RuntimeError(f"no kernel python3 is installed; there are {', '.join(_kernels()) or 'none'}") from None
     except DeadKernelError:
         _mark_dead(out)
         raise KernelDied(f"{notebook.name}: the kernel died (out of memory?). See {show_path(out)}") from None
@@ -312,6 +316,12 @@ def run(notebook: Path | str, parameters: dict | None = None, out: Path | str | 
         if out.is_file():
             _clean(out)
     return out
+
+
+def _kernels() -> list[str]:
+    from jupyter_client.kernelspec import KernelSpecManager
+
+    return sorted(KernelSpecManager().find_kernel_specs())
 
 
 def _mark_dead(out: Path) -> None:
@@ -394,6 +404,7 @@ def main(arguments: list[str]) -> int:
     match arguments:
         case ["run", name, *pairs]:
             try:
+                print(f"running {find(name).stem}; loading its libraries takes 10 to 40 s", flush=True)
                 done = run(name, given(pairs))
                 print(f"done: {show_path(done)}")
             except (ValueError, RuntimeError) as error:

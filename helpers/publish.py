@@ -75,9 +75,8 @@ def publish(root: Path = ROOT) -> list[Path]:
         notebook = json.loads(path.read_text(encoding="utf-8"))
         dress(notebook, path.name, address)
         changed += _write(path, (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode())
-        changed += _write(
-            root / "docs" / "thumbs" / f"{path.stem[:2]}.png", thumbnail(notebook, PICTURES.get(path.stem[:2], 0))
-        )
+        if small := thumbnail(notebook, PICTURES.get(path.stem[:2], 0)):
+            changed += _write(root / "docs" / "thumbs" / f"{path.stem[:2]}.png", small)
     readme = root / "README.md"
     return changed + _write(readme, rows(readme.read_text(encoding="utf-8"), address, root).encode())
 
@@ -126,13 +125,14 @@ def rows(readme: str, address: str, root: Path = ROOT) -> str:
         if not (root / path).is_file():
             return f"| {name}{rest}| |"
         link = f"[{name}]({path}){_badge(f'{name}.ipynb', address)}"
-        return f'| {link}{rest}| <img src="{thumb}" width="180" alt=""> |'
+        shown = f' <img src="{thumb}" width="180" alt="">' if (root / thumb).is_file() else ""
+        return f"| {link}{rest}|{shown} |"
 
     return re.sub(r"^\| \[?(\d\d_[a-z_]+)(?:\]\([^)]*\))?( \|.*)\|[^|]*\|$", row, _BADGE.sub("", readme), flags=re.M)
 
 
-def thumbnail(notebook: dict, which: int = 0) -> bytes:
-    """A small PNG of a notebook's result.
+def thumbnail(notebook: dict, which: int = 0) -> bytes | None:
+    """A small PNG of a notebook's result, or None while it has no outputs.
 
     Args:
         notebook: Its content, with outputs.
@@ -142,13 +142,15 @@ def thumbnail(notebook: dict, which: int = 0) -> bytes:
 
     data = [o.get("data", {}) for cell in notebook["cells"] for o in cell.get("outputs", [])]
     pictures = [base64.b64decode("".join(d["image/png"])) for d in data if "image/png" in d]
+    pictures = (
+        pictures or [_drawn("".join(d["text/plain"])) for d in data if "text/html" in d and "text/plain" in d][:1]
+    )
     if not pictures:
-        pictures = [_drawn(next(("".join(d["text/plain"]) for d in data if "text/html" in d), "no output yet"))]
+        return None
     png = pictures[min(which, len(pictures) - 1)]
     image = Image.open(io.BytesIO(png)).convert("RGB")
-    image = image.resize(
-        (THUMB_WIDTH * 2, round(image.height * THUMB_WIDTH * 2 / image.width)), Image.Resampling.LANCZOS
-    )
+    size = (THUMB_WIDTH, round(image.height * THUMB_WIDTH / image.width))
+    image = image.resize(size, Image.Resampling.LANCZOS)
     for colours in (64, 32, 16, 8):
         small = io.BytesIO()
         image.quantize(colours).save(small, "PNG", optimize=True)

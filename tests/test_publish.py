@@ -82,6 +82,7 @@ def test_thumbnails_are_small_pictures_also_of_tables():
         assert path.stat().st_size < publish.THUMB_BYTES and Image.open(path).width == publish.THUMB_WIDTH
     table = {"text/html": "<table>", "text/plain": "policy  pass@1\nrandom  0.01\ntiny    0.21"}
     drawn = publish.thumbnail({"cells": [{"cell_type": "code", "outputs": [{"data": table}]}]})
+    assert publish.thumbnail({"cells": [{"cell_type": "code", "outputs": []}, {"cell_type": "markdown"}]}) is None
     colours = Image.open(io.BytesIO(drawn)).convert("L").getextrema()
     assert colours[0] < 60 and colours[1] > 240  # ink on paper
 
@@ -205,6 +206,24 @@ def test_the_traceback_is_still_to_be_had(tmp_path):
     failing(tmp_path, *sources)
     text = (tmp_path / "out.ipynb").read_text()
     assert "Traceback (most recent call last)" in text and "envs/__init__.py" in text
+
+
+# --- silent cells ---
+
+
+@pytest.mark.parametrize("watched", [True, False])
+def test_a_silent_cell_gives_a_sign_of_life_where_someone_watches(tmp_path, monkeypatch, watched):
+    monkeypatch.setenv("TQDM_DISABLE", "0" if watched else "1")
+    soon = "from helpers import kernel\nimport time\nkernel.SILENT_S = 3.0"
+    silent, talking = "time.sleep(4)", "for _ in range(40):\n    print('.')\n    time.sleep(0.1)"
+    failing(tmp_path, soon, silent, talking, "1 / 0")
+    cells = json.loads((tmp_path / "out.ipynb").read_text())["cells"]
+    said = {
+        "".join(cell["source"]): "".join("".join(o["text"]) for o in cell["outputs"] if o.get("name") == "stderr")
+        for cell in cells if cell["cell_type"] == "code"
+    }  # fmt: skip
+    assert bool(re.fullmatch(r"still at work, \d+ s\n", said[silent])) is watched
+    assert not said[talking]
 
 
 # --- README ---
