@@ -212,10 +212,10 @@ def test_the_runs_that_fail_are_real_runs_of_one_length_each_with_its_sign():
 
 
 def test_the_lenient_reward_is_gamed():
-    """The sign that the notebooks name: what is paid rises, and the strict verdict on the same answers does not."""
+    """The sign that the notebooks name: what is paid rises, and the strict verdict on the same answers stays behind."""
     (run,) = [run for run in training.failed_runs()["runs"] if run["name"] == "lenient_reward"]
     paid, strict = ([end[key] for end in training.ends(run["history"], [key])] for key in ("reward", "strict"))
-    assert paid[1] > paid[0] + 0.2 and strict[1] < strict[0] and run["changes"]["sudoku"]["ci95"][1] < 0
+    assert paid[1] > paid[0] + 0.1 and paid[1] - strict[1] > paid[0] - strict[0] > 0
 
 
 def test_runs_that_fail_are_drawn_beside_the_one_that_works():

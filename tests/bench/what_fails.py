@@ -38,9 +38,9 @@ RUNS = {
         "rate": 30,
     },
     "lenient_reward": {
-        "title": "lenient reward: rows that are missing are not compared",
+        "title": "lenient reward: only the first row is compared",
         "sign": "strict",
-        "says": "the reward rises while the strict verdict on the same answers falls",
+        "says": "the reward rises, the strict verdict on the same answers does not follow",
         "lenient": True,
     },
     "long_warm_up": {
@@ -56,15 +56,15 @@ SEED = 0
 
 
 def lenient(completions, task, **_) -> list[float]:
-    """A reward with a hole that graders in the wild have: `zip` stops at the shorter of its two lists, so rows that are
-    missing are not compared, and an answer of one right row is paid like a whole grid."""
+    """A reward with a hole that graders in the wild have: a pattern that finds the first line only, so what stands in
+    the other rows does not matter."""
     from envs import load
 
     sudoku, rewards = load("sudoku"), []
     for completion, one in zip(completions, task):
-        wanted = sudoku.answer({"task": one}).split("\n")
-        found = re.findall(r"^[1-4_ ]+$", completion[-1]["content"], re.M)
-        rewards.append(float(all(row == right for row, right in zip(found, wanted))))
+        wanted = sudoku.answer({"task": one}).split("\n")[0]
+        found = re.search(r"^[1-4_ ]+$", completion[-1]["content"], re.M)
+        rewards.append(float(bool(found) and found[0] == wanted))
     return rewards
 
 
