@@ -212,10 +212,12 @@ def test_the_runs_that_fail_are_real_runs_of_one_length_each_with_its_sign():
 
 
 def test_the_lenient_reward_is_gamed():
-    """The sign that the notebooks name: what is paid rises, and the strict verdict on the same answers stays behind."""
-    (run,) = [run for run in training.failed_runs()["runs"] if run["name"] == "lenient_reward"]
+    """The sign that the notebooks name: twice as much is paid as the strict verdict on the same answers gives, from the
+    first step to the last, and less comes of it."""
+    works, run = [run for run in training.failed_runs()["runs"] if run["name"] in ("works", "lenient_reward")]
     paid, strict = ([end[key] for end in training.ends(run["history"], [key])] for key in ("reward", "strict"))
-    assert paid[1] > paid[0] + 0.1 and paid[1] - strict[1] > paid[0] - strict[0] > 0
+    assert all(high > 1.8 * low > 0 for high, low in zip(paid, strict))
+    assert run["changes"]["sudoku"]["gain"] < works["changes"]["sudoku"]["gain"]
 
 
 def test_runs_that_fail_are_drawn_beside_the_one_that_works():

@@ -40,7 +40,7 @@ RUNS = {
     "lenient_reward": {
         "title": "lenient reward: only the first row is compared",
         "sign": "strict",
-        "says": "the reward rises, the strict verdict on the same answers does not follow",
+        "says": "it pays twice what the strict verdict on the same answers gives",
         "lenient": True,
     },
     "long_warm_up": {
