@@ -35,7 +35,7 @@ def make_rows(
         split: "train"; "validation" has the same templates with other values; "test" has templates of its own, with
             values that neither of the others has.
         domain: One of `CATEGORIES`; or several tool boxes, for all requests that need no others, each offering just
-            these; None takes all.
+            these; None takes all, and both of its tool boxes where `difficulty` is "starter".
         steps: How many writes the task takes, a number or (fewest, most); 0 is a task where nothing is to be changed.
         difficulty: "starter" (for small models, email and calendar only: no look-up, every value stands in the
             request), "easy" (one look-up or none), "medium" (several writes, or a condition), "hard" (counting,
@@ -54,6 +54,8 @@ def make_rows(
         raise ValueError(f"difficulty must be one of {', '.join(DIFFICULTIES)} or None, got {difficulty!r}")
     if match not in MATCHES:
         raise ValueError(f"match must be one of {', '.join(MATCHES)}, got {match!r}")
+    if difficulty == "starter" and domain is None:
+        domain = ("email", "calendar")  # all that it has
     fewest, most = _steps(steps)
     tables = company()
     boxes = () if domain is None or isinstance(domain, str) else tuple(domain)
