@@ -218,7 +218,7 @@ def stand_in(number: str, parameters: dict, stdout=None) -> None:
 
     out = notebook.ROOT / parameters["out_dir"]
     out.mkdir(parents=True)
-    names = {"01": ("benchmark",), "02": ("strength", "groups"), "04": ("pass_at_k",), "06": ("steps", "levels"),
+    names = {"01": ("benchmark",), "02": ("strength", "groups"), "04": ("pass_at_k",), "06": ("steps", "transfer"),
              "05": ("training", "contrast_reward", "contrast_entropy")}  # fmt: skip
     for name in names[number]:
         figure, axes = plt.subplots(figsize=(4, 2))
