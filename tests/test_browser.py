@@ -218,6 +218,7 @@ def stand_in(number: str, parameters: dict, stdout=None) -> None:
 
     out = notebook.ROOT / parameters["out_dir"]
     out.mkdir(parents=True)
+    shutil.copy(notebook.find(number), out)
     names = {"01": ("benchmark",), "02": ("strength", "groups"), "04": ("pass_at_k",), "06": ("steps", "transfer"),
              "05": ("training", "contrast_reward", "contrast_entropy")}  # fmt: skip
     for name in names[number]:

@@ -204,7 +204,7 @@ def test_the_reward_path_of_tools_is_played_through_the_environment(facts):
 
 def config(**changes):
     sizes = {"per_device_train_batch_size": 16, "gradient_accumulation_steps": 4, "world_size": 1, "num_generations": 8,
-             "generation_batch_size": 64, "max_steps": 200, "max_completion_length": 48}  # fmt: skip
+             "generation_batch_size": 64, "max_steps": 200, "max_completion_length": 64}  # fmt: skip
     return SimpleNamespace(**sizes | changes)
 
 
@@ -216,7 +216,7 @@ def test_sizes_that_the_trainer_changed_are_named(capsys):
         ({"num_generations": 4}, "completions a prompt: expected 8, found 4"),
         ({"world_size": 2}, "completions a step: expected 64, found 128"),
         ({"generation_batch_size": 32}, "completions generated at once: expected 64, found 32"),
-        ({"max_completion_length": 256}, "tokens in a completion: expected 48, found 256"),
+        ({"max_completion_length": 256}, "tokens in a completion: expected 64, found 256"),
     ]:
         with pytest.raises(RuntimeError, match=says):
             guards.check_shape(config(**changes), cfg)
@@ -441,7 +441,7 @@ def test_prompts_that_leave_no_room_are_dropped_with_a_count(capsys):
 def test_tools_count_as_part_of_the_prompt():
     rows = sudoku.make_rows(4, interactive=True)
     bare = len(tokenizer().apply_chat_template(rows[0]["prompt"], add_generation_prompt=True, return_dict=False))
-    cfg = SimpleNamespace(max_seq_length=bare + 20, max_tokens=10)
+    cfg = SimpleNamespace(max_seq_length=bare + 12, max_tokens=10)
     assert len(selection.fitting(sudoku, rows, tokenizer(), cfg)) == 4
     with pytest.raises(ValueError, match="all 4 prompts"):
         selection.fitting(sudoku, rows, tokenizer(), cfg, tools=True)
