@@ -112,7 +112,7 @@ def test_the_recipe_makes_a_policy_from_nothing(tmp_path):
     options = ["--out", tmp_path, "--seed", "3", "--share", "0.02", "--steps", "4", "--every", "4"]
     subprocess.run([sys.executable, "-m", "helpers.tiny_policy.build", *options], cwd=ROOT, check=True)
     recipe = json.loads((tmp_path / "recipe.json").read_text())
-    assert recipe["history"] and recipe["history"][0]["loss"] < 7
+    assert recipe["history"] and max(recipe["history"][0]["losses"]) < 8
     from transformers import AutoModelForCausalLM
 
     assert AutoModelForCausalLM.from_pretrained(tmp_path).config.num_hidden_layers == 3
