@@ -82,8 +82,9 @@ def _shown(code: str) -> str:
     if not last or not isinstance(last[0], ast.Expr) or code.rstrip().endswith(";"):
         return code
     lines = code.rstrip().split("\n")
-    first = last[0].lineno - 1
-    return "\n".join([*lines[:first], "display(" + lines[first], *lines[first + 1 :]]) + ")"
+    first, column = last[0].lineno - 1, len(lines[last[0].lineno - 1].encode()[: last[0].col_offset].decode())
+    opened = f"{lines[first][:column]}display({lines[first][column:]}"  # other statements may stand before it
+    return "\n".join([*lines[:first], opened, *lines[first + 1 :]]) + ")"
 
 
 # --- inside it -------------------------------------------------------------------------------------------

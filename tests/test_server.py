@@ -930,7 +930,7 @@ def test_an_episode_goes_on_after_its_verdict_and_after_its_session_expired(serv
         env.say(text=None)
     with pytest.raises(TypeError):
         env.say("e", 1, 2, 3)
-    with pytest.raises(TypeError):
+    with pytest.raises(ValueError, match="unexpected keyword argument 'extra'"):
         env.say(text="e", extra=1)
     env.reset(task="{}")
     assert env.say(text="new") == "new"
