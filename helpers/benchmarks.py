@@ -3,15 +3,12 @@
 import json
 import random
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 from envs import NAMES, load
 from helpers import selection
 from helpers.policies import ROOT, model_path
-from helpers.rollouts import needs_tools
-
-# What environments call their reader of others' rows.
-_READERS = ("read_rows", "rows_from_nemo_gym")
+from helpers.rollouts import needs_tools, reader_of
 
 
 def read(benchmark: str | None, n: int, seed: int = 0) -> dict[tuple[str, str], list[dict]]:
@@ -64,7 +61,7 @@ def fitting(
 
 def _entry(part: str) -> tuple[str, Path]:
     name, _, path = part.partition(":")
-    able = [other for other in NAMES if _reader(load(other))]
+    able = [other for other in NAMES if reader_of(load(other))]
     if name not in able or not path:
         raise ValueError(f"a benchmark is written environment:file with one of {', '.join(able)}, got {part!r}")
     path = ROOT / Path(path.strip()).expanduser()
@@ -73,14 +70,10 @@ def _entry(part: str) -> tuple[str, Path]:
     return name, path
 
 
-def _reader(module: ModuleType):
-    return next((getattr(module, name) for name in _READERS if hasattr(module, name)), None)
-
-
 def _rows(name: str, path: Path) -> list[dict]:
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
-        rows = _reader(load(name))([json.loads(line) for line in lines if line.strip()])
+        rows = reader_of(load(name))([json.loads(line) for line in lines if line.strip()])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"benchmark {path.name} is not in a shape that {name} reads: {error}") from error
     if not rows:

@@ -38,7 +38,7 @@ def prepare() -> None:
     print(f"Python {sys.version.split()[0]}, {named}")
 
 
-def _shell():
+def shell():
     """The IPython shell of this process, or None outside of a notebook."""
     return sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
 
@@ -101,13 +101,13 @@ def _outdated() -> list[str]:
 
 def _keep_company() -> None:
     """In a notebook that someone watches, say of a silent cell that it is still at work."""
-    shell = _shell()
-    if shell is None or os.environ.get("TQDM_DISABLE") == "1" or hasattr(shell, "sign_of_life"):
+    ours = shell()
+    if ours is None or os.environ.get("TQDM_DISABLE") == "1" or hasattr(ours, "sign_of_life"):
         return
-    shell.sign_of_life = _SignOfLife()
-    shell.sign_of_life.begin(None)  # of the set-up cell itself, whose end will be told
-    shell.events.register("pre_run_cell", shell.sign_of_life.begin)
-    shell.events.register("post_run_cell", shell.sign_of_life.end)
+    ours.sign_of_life = _SignOfLife()
+    ours.sign_of_life.begin(None)  # of the set-up cell itself, whose end will be told
+    ours.events.register("pre_run_cell", ours.sign_of_life.begin)
+    ours.events.register("post_run_cell", ours.sign_of_life.end)
 
 
 class _SignOfLife:
@@ -115,10 +115,8 @@ class _SignOfLife:
 
     def begin(self, _) -> None:
         self.ended, self.spoke = threading.Event(), time.monotonic()
-        self.stream, self.write = (
-            vars(sys.stdout),
-            sys.stdout.write,
-        )  # anew for each cell, since IPython puts its own there for the time of one
+        # Anew for each cell, since IPython puts its own there for the time of one.
+        self.stream, self.write = vars(sys.stdout), sys.stdout.write
 
         def noted(text):
             self.spoke = time.monotonic()
@@ -145,10 +143,10 @@ class _SignOfLife:
 
 def _explain_errors() -> None:
     """In a notebook, show an error that this project raises as its one line; `%tb` still shows where it arose."""
-    shell = _shell()
-    if shell is None:
+    ours = shell()
+    if ours is None:
         return
-    usual = type(shell).showtraceback.__get__(shell)  # of the class: the cell may run twice
+    usual = type(ours).showtraceback.__get__(ours)  # of the class: the cell may run twice
 
     def showtraceback(self, exc_tuple=None, *args, running_compiled_code=False, **options):
         kind, error, trace = self._get_exc_info(exc_tuple)
@@ -157,7 +155,7 @@ def _explain_errors() -> None:
             return usual(exc_tuple, *args, running_compiled_code=running_compiled_code, **options)
         return self._showtraceback(kind, line, [f"{kind.__name__}: {line}"])
 
-    shell.showtraceback = MethodType(showtraceback, shell)
+    ours.showtraceback = MethodType(showtraceback, ours)
 
 
 def one_line(error: BaseException | None, trace) -> str | None:

@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from helpers.kernel import shell
+
 log = logging.getLogger(__name__)
 
 MEASURES = {
@@ -184,8 +186,7 @@ def _renewing_line():
         return None
     if sys.stdout.isatty():
         return lambda text, last: print(f"\r\x1b[K{text}", end="\n" if last else "", flush=True)
-    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    if type(shell).__name__ != "ZMQInteractiveShell":
+    if type(shell()).__name__ != "ZMQInteractiveShell":
         return None
     from IPython.display import display
 

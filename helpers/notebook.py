@@ -152,7 +152,7 @@ def show_rollouts(rollouts: list[dict], n: int = 3):
     names = ("policy", "prompt", "answer", "reward", "reason")
     rows = []
     for episode in rollouts[:n]:
-        said = "\n".join(_line(message) for message in episode["messages"])
+        said = "\n".join(as_text(message) for message in episode["messages"])
         rows.append((episode["policy"], episode["prompt"][-1]["content"], said, episode["reward"], episode["reason"]))
     return _reading(names, rows)
 
@@ -184,7 +184,8 @@ def _reading(names: tuple[str, ...], rows: list[tuple]):
     return HTML(f"<table><tr>{head}</tr>{body}</table>")
 
 
-def _line(message: dict) -> str:
+def as_text(message: dict) -> str:
+    """What a chat message says and calls; a tool's answer after an arrow."""
     calls = [f"{c['function']['name']}({c['function']['arguments']})" for c in message.get("tool_calls") or []]
     text = message.get("content") or ""
     return "\n".join(([f"-> {text}"] if message["role"] == "tool" else [text] if text else []) + calls)

@@ -4,7 +4,7 @@ import html
 import json
 from pathlib import Path
 
-from helpers.notebook import parameters_of
+from helpers.notebook import as_text, parameters_of
 from helpers.page import Markup, table
 
 _READ = 2000  # lines of a file that are read: reports quote, they do not count
@@ -56,13 +56,7 @@ def _answer(row: dict) -> str:
     said = row.get("messages") or row.get("completion") or ""
     if isinstance(said, str):
         return said
-    lines = []
-    for message in said:
-        if message.get("content"):
-            lines.append(("-> " if message["role"] == "tool" else "") + str(message["content"]))
-        calls = [call["function"] for call in message.get("tool_calls") or []]
-        lines += [f"{call['name']}({call['arguments']})" for call in calls]
-    return "\n".join(lines)
+    return "\n".join(as_text(message) for message in said)
 
 
 def _quoted(text: str) -> Markup:

@@ -30,7 +30,18 @@ from helpers.agents import Loop, Model, Session, within
 from helpers.monitor import Monitor, Progress
 from helpers.store import KEY, Store, beside, failures, failures_path, key_of, merge, read, write
 
-__all__ = ["Progress", "failures", "merge", "needs_tools", "read", "reverify", "rollout", "tools_of", "version_of"]
+__all__ = [
+    "Progress",
+    "failures",
+    "merge",
+    "needs_tools",
+    "read",
+    "reader_of",
+    "reverify",
+    "rollout",
+    "tools_of",
+    "version_of",
+]
 
 GRADING_S = 60.0  # longest that a verdict may take where a tool hung
 IN_A_ROW = 10  # failures without a success between them after which a run stops
@@ -48,6 +59,11 @@ def tools_of(module, row: dict | None = None) -> list[str]:
 def needs_tools(module) -> bool:
     """Whether an environment is answered by tool calls, as its own gold answers are, and not by one text."""
     return not isinstance(module.answer(module.make_rows(1)[0]), str)
+
+
+def reader_of(module):
+    """The function with which an environment reads others' rows, such as NeMo Gym's; None where it has none."""
+    return getattr(module, "read_rows", None) or getattr(module, "rows_from_nemo_gym", None)
 
 
 def version_of(module) -> str:

@@ -35,7 +35,7 @@ from fastapi import FastAPI, HTTPException, Request, Response
 from envs import NAMES, load
 from helpers.nemo_gym import aggregate, gym_rows, tool_schema
 from helpers.remote import RemoteEnv
-from helpers.rollouts import tools_of
+from helpers.rollouts import reader_of, tools_of
 from helpers.trajectory import to_messages
 
 __all__ = ("RemoteEnv", "create_app", "gym_rows", "serve")
@@ -45,7 +45,6 @@ MAX_MEMORY = 2**30  # bytes of the rows and calls of all sessions
 _THREADS = 32  # environments run beside the event loop: a verdict on a program takes seconds, mostly waiting
 _OPEN = ("/", "/health")  # without the token
 _OWN = ("seed_session", "verify", "aggregate_metrics")
-_READERS = ("rows_from_nemo_gym", "read_rows")  # what environments call their reader of others' rows
 
 
 # --- sessions --------------------------------------------------------------------------------------------
@@ -269,7 +268,7 @@ def _row(module, body: dict) -> dict:
     for ours in (body, body.get("episode")):  # where `to_nemo_gym` puts it
         if isinstance(ours, dict) and isinstance(ours.get("task"), str):
             return {name: ours.get(name) for name in ("prompt", "environment", "task_id", "task")}
-    reader = next((getattr(module, name) for name in _READERS if hasattr(module, name)), None)
+    reader = reader_of(module)
     if not reader or not isinstance(body.get("responses_create_params"), dict):
         raise _missing("task")
     try:

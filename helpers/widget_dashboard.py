@@ -3,6 +3,7 @@
 import base64
 import io
 from collections.abc import Callable
+from functools import wraps
 from types import ModuleType
 
 from helpers import widget_views as views
@@ -30,6 +31,7 @@ class Dashboard:
     def watch(self, reward: Callable) -> Callable:
         """A reward function that keeps the answers it was asked about last."""
 
+        @wraps(reward)
         def watched(completions, **columns):
             rewards = reward(completions=completions, **columns)
             self._last = completions, columns, rewards

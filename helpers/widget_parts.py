@@ -1,11 +1,11 @@
 """What the widgets are made of: something to show with and without a front end, a filter, pages with a slider."""
 
 import os
-import sys
 from collections.abc import Callable
 from types import ModuleType
 
 from helpers import widget_views as views
+from helpers.kernel import shell
 
 ANY = "any"
 WIDE = {"description_width": "initial"}  # labels as wide as their words
@@ -34,8 +34,7 @@ class Shown:
 
 def front_end() -> ModuleType | None:
     """The ipywidgets module where somebody may be looking on, else None."""
-    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    if os.environ.get("TQDM_DISABLE") == "1" or not hasattr(shell, "kernel"):  # a headless run; no notebook
+    if os.environ.get("TQDM_DISABLE") == "1" or not hasattr(shell(), "kernel"):  # a headless run; no notebook
         return None
     try:
         import ipywidgets
