@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from cost import cpu_s
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -339,7 +340,7 @@ def test_sympy_worker_recovers_from_a_question_that_takes_too_long():
     assert settled("7", r"\int_0^7 1\,dx") is True
     start = time.monotonic()
     assert equal("7", r"\int_0^{\infty} e^{-x^2} \sin(x^3) \ln(x^5+1) dx") is None
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 20
     assert settled("9", r"\int_0^3 x^2\,dx") is True
 
 
@@ -376,14 +377,13 @@ texts = st.one_of(
     st.lists(st.sampled_from(ATOMS), max_size=25).map("".join),
     st.lists(st.sampled_from(ATOMS), max_size=12).map(" ".join),
 )
-LIMIT = 3.0  # CPU seconds for the slowest of all; how long SymPy may take is bounded apart
+LIMIT = 3.0  # CPU seconds after which we call it hanging; how long SymPy may take is bounded apart
 
 
 def timed(work):
-    start = time.process_time()
-    result = work()
-    assert time.process_time() - start < LIMIT
-    return result
+    result = []
+    assert cpu_s(lambda: result.append(work())) < LIMIT
+    return result[0]
 
 
 @many

@@ -5,10 +5,10 @@ import json
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from cost import cpu_s
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -619,14 +619,18 @@ def test_reasoning_that_never_ends_is_no_answer_however_long():
 
 
 @pytest.mark.parametrize("size", (4, 9, 16))
-def test_long_text_is_scored_in_bounded_time(size):
-    row, slow = row_of(text_of(BANK[size][0][0]), size), []
-    for piece in LONG:
-        for text in (piece * (200_000 // len(piece)), piece * (15_000 // len(piece)) + "!"):
-            start = time.process_time()
-            score(text, row)
-            if (spent := time.process_time() - start) > 1:
-                slow.append(f"{piece!r}: {spent:.1f} s")
+def test_scoring_takes_time_in_proportion_to_the_length_of_the_text(size):
+    row = row_of(text_of(BANK[size][0][0]), size)
+
+    def cost(piece, length, end):  # a new text each time, since the form of an answer is remembered
+        return cpu_s(lambda: score(piece * (length // len(piece)) + end, row))
+
+    def in_proportion(piece, length, end):
+        short, long = cost(piece, length, end), cost(piece, 8 * length, end)
+        return long < 24 * short + 0.2
+
+    texts = [(piece, length, end) for piece in LONG for length, end in ((25_000, ""), (1_900, "!"))]
+    slow = [text for text in texts if not any(in_proportion(*text[:2], text[2] + " " * n) for n in range(3))]
     assert not slow, slow
 
 
@@ -998,13 +1002,11 @@ def test_what_is_no_puzzle_is_refused(text):
 
 
 def test_contradicting_givens_have_no_solution_and_cost_no_time():
-    start = time.process_time()
     for size in BOX:
         rows = [["_"] * size for _ in range(size)]
         rows[0][0] = rows[0][-1] = "1"
-        assert solve("\n".join(map(" ".join, rows)), size) == []
-    assert solve("1 2 3 _\n_ _ _ 4\n_ _ _ _\n_ _ _ _") == []  # no value left for a cell
-    assert time.process_time() - start < 2
+        assert solve("\n".join(map(" ".join, rows)), size, max_steps=1) == []
+    assert solve("1 2 3 _\n_ _ _ 4\n_ _ _ _\n_ _ _ _", max_steps=1) == []  # no value left for a cell
 
 
 HARD = (
@@ -1018,17 +1020,16 @@ HARD = (
 @pytest.mark.parametrize("line", HARD)
 def test_hard_puzzles_end_within_the_limit(line):
     puzzle = "\n".join(line[i : i + 9] for i in range(0, 81, 9))
-    start = time.process_time()
     found = solve(puzzle, 9, at_most=2)
-    assert time.process_time() - start < 20 and (found is None or found)
+    assert found is None or found
     if not by_singles("\n".join(" ".join(row.replace(".", "_")) for row in puzzle.split("\n")), 9):
         assert solve(puzzle, 9, at_most=2, max_steps=1) is None  # unknown, not "none" and not "unique"
 
 
 def test_16x16_search_stops_at_its_limit():
-    start = time.process_time()
-    found = solve("\n".join([" ".join("_" * 16)] * 16), 16, at_most=3, max_steps=300)
-    assert time.process_time() - start < 5 and (found is None or len(found) == 3)
+    empty = "\n".join([" ".join("_" * 16)] * 16)
+    assert solve(empty, 16, at_most=3, max_steps=5) is None
+    assert len(solve(empty, 16, at_most=3, max_steps=3_000) or "xyz") == 3
 
 
 # --- generation ------------------------------------------------------------------------------------------
@@ -1142,11 +1143,10 @@ def test_bad_knobs_are_named(knobs, message):
         make_rows(**{"n": 2, **knobs})
 
 
-def test_making_is_fast():
-    for size, blanks, limit in ((9, 50, 1.0), (9, 54, 5.0), (16, 120, 5.0)):
-        start = time.process_time()
-        make_rows(1, size=size, blanks=blanks)
-        assert time.process_time() - start < limit, (size, blanks)
+@pytest.mark.parametrize("size, blanks", [(9, 50), (9, 54), (16, 120)])
+def test_puzzles_with_many_blanks_are_found(size, blanks):
+    (row,) = make_rows(1, size=size, blanks=blanks)
+    assert json.loads(row["task"])["puzzle"].count("_") == blanks
 
 
 def test_one_file_works_alone(tmp_path):
