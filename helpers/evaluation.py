@@ -256,7 +256,7 @@ def reward_profile(module, rows: list[dict], rollouts: dict[str, list[dict]], tr
     Args:
         module: The environment.
         rows: Tasks for the stress set and the timing.
-        rollouts: Episodes by policy, weakest first, strongest last.
+        rollouts: Episodes by policy on the same tasks, the policy expected to be weakest first, the strongest last.
         train: Which of these policies is to be trained.
         seed: Of the draws.
 
@@ -264,6 +264,9 @@ def reward_profile(module, rows: list[dict], rollouts: dict[str, list[dict]], tr
         `policies` (a `summary` each), `stress` (mean reward of each kind of undeserving answer),
         `deterministic`, `latency_ms` (median and p99 of one `score` of an answer that it has not seen), `verdict`
         ("go" or "recalibrate") and `reasons`, a list of sentences, each naming what to change.
+
+    Raises:
+        ValueError: the policies were given different tasks.
     """
     policies = {name: summary(episodes) for name, episodes in rollouts.items()}
     stress, times, same = {}, [], True
@@ -285,24 +288,25 @@ def reward_profile(module, rows: list[dict], rollouts: dict[str, list[dict]], tr
         "deterministic": same,
         "latency_ms": {"median": times[len(times) // 2], "p99": times[int(len(times) * 0.99)]},
     }
-    reasons = _doubts(profile, train)
+    names = list(rollouts)
+    better = {pair: compare(rollouts[pair[0]], rollouts[pair[1]], seed) for pair in zip(names, names[1:])}
+    reasons = _doubts(profile, better, train)
     return profile | {"verdict": "recalibrate" if reasons else "go", "reasons": reasons or [_why_go(policies[train])]}
 
 
-def _doubts(profile: dict, train: str) -> list[str]:
-    """Sentences that speak against training with this reward now."""
+def _doubts(profile: dict, better: dict[tuple[str, str], dict], train: str) -> list[str]:
+    """Sentences that speak against training with this reward now; `better` compares neighbours, weak and strong."""
     doubts, policies = [], profile["policies"]
     for name, mean in profile["stress"].items():
         if mean > 0:
             doubts.append(f"answers of the kind '{name}' earn {mean:.2f}: the verifier can be gamed, mend it first")
     if not profile["deterministic"]:
         doubts.append("the same answer got two rewards: remove the chance from the verifier")
-    names = list(policies)
-    for weak, strong in zip(names, names[1:]):
-        if policies[strong]["ci95"][0] <= policies[weak]["ci95"][1]:
+    for (weak, strong), change in better.items():
+        if moved(change) != "gained":
             doubts.append(
-                f"{strong} ({policies[strong]['pass_at_1']:.2f}) does not clearly beat {weak} "
-                f"({policies[weak]['pass_at_1']:.2f}): the reward does not tell a strong policy from a weak one"
+                f"{strong} ({change['after']:.2f}) does not clearly beat {weak} ({change['before']:.2f}) on the same "
+                "tasks: the reward does not tell a strong policy from a weak one"
             )
     mine = policies[train]
     if mine["unjudged"] > 0.02:

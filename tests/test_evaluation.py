@@ -184,6 +184,24 @@ def test_a_reward_that_does_not_tell_strong_from_weak_is_caught():
     assert result["verdict"] == "recalibrate" and any("does not clearly beat" in r for r in result["reasons"])
 
 
+def test_a_small_but_steady_step_up_is_told_from_chance():
+    rows = sudoku.make_rows(60, seed=3, split="validation")
+    at = {r["task_id"]: i for i, r in enumerate(rows)}
+    means = [(t, i % 4) for t, i in at.items()]  # tasks differ far more than the two policies do
+    found = {
+        "before": _scripted(sudoku, rows, {t: [1.0] * k + [0.0] * (4 - k) for t, k in means}),
+        "after": _scripted(
+            sudoku, rows, {t: [1.0] * (k + (at[t] % 5 == 0)) + [0.0] * (4 - k - (at[t] % 5 == 0)) for t, k in means}
+        ),
+    }
+    low, high = (evaluation.summary(found[name])["ci95"] for name in found)
+    assert low[1] > high[0]  # side by side the two intervals overlap
+    reasons = evaluation.reward_profile(sudoku, rows[:8], found, train="before")["reasons"]
+    assert not any("does not clearly beat" in reason for reason in reasons)
+    backwards = evaluation.reward_profile(sudoku, rows[:8], dict(reversed(found.items())), train="before")
+    assert any("before (0.38) does not clearly beat after (0.42)" in reason for reason in backwards["reasons"])
+
+
 def test_a_policy_without_variance_is_sent_back():
     rows = sudoku.make_rows(30, split="validation")
     found = {
