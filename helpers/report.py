@@ -14,6 +14,8 @@ _LONGEST = 1500  # characters of a text that are quoted
 def examples(folder: Path | str, most: int = 1) -> str:
     """Right and wrong answers out of the episodes and training samples in a run's folder, as an HTML table.
 
+    The file that each is from stands beside it, unless all are from the same.
+
     Args:
         folder: Where the run wrote its JSONL files.
         most: How many of each kind.
@@ -29,8 +31,10 @@ def examples(folder: Path | str, most: int = 1) -> str:
                 kind.append(
                     [path.stem, *map(_quoted, (_prompt(row), _answer(row))), row["reward"], row.get("reason", "")]
                 )
-    quoted = found[True] + found[False]
-    return table([["from", "prompt", "answer", "reward", "why"], *quoted]) if quoted else ""
+    quoted = [["from", "prompt", "answer", "reward", "why"], *found[True], *found[False]]
+    if len({source for source, *_ in quoted[1:]}) == 1:
+        quoted = [cells for _, *cells in quoted]
+    return table(quoted) if len(quoted) > 1 else ""
 
 
 def _rows(path: Path) -> list[dict]:

@@ -1,0 +1,21 @@
+"""What a report quotes of a run."""
+
+import json
+
+from helpers import report
+
+
+def test_examples_quote_answers_as_text_and_say_where_they_are_from_where_that_tells_something(tmp_path):
+    def episode(reward, text):
+        prompt = [{"role": "user", "content": "Say <b>yes</b>."}]
+        said = [{"role": "assistant", "content": text}]
+        return {"prompt": prompt, "messages": said, "reward": reward, "reason": "so"}
+
+    lines = [json.dumps(episode(1.0, "<script>yes</script>")), json.dumps(episode(0.0, "no")), "torn {"]
+    (tmp_path / "before.jsonl").write_text("\n".join(lines))
+    page = report.examples(tmp_path)
+    assert "&lt;script&gt;yes" in page and "<script" not in page and "before" not in page
+    (tmp_path / "after.jsonl").write_text(json.dumps(episode(1.0, "yes, after all")))
+    page = report.examples(tmp_path, most=2)
+    assert page.count(">before<") == 2 and page.count(">after<") == 1
+    assert report.examples(tmp_path / "nothing") == ""
