@@ -49,7 +49,7 @@ def _near(answer, truth: float, hint: str) -> None:
     """A count must be the true one, another number to within two parts in a hundred, or 0.005 where that is more."""
     if isinstance(answer, bool) or not isinstance(answer, Real):
         raise NotYet(f"give a number, got {answer!r}")
-    if not abs(answer - truth) <= (0 if isinstance(truth, int) else max(0.005, 0.02 * abs(truth))):
+    if not abs(float(answer) - truth) <= (0 if isinstance(truth, int) else max(0.005, 0.02 * abs(truth))):
         raise NotYet(hint)
 
 
@@ -90,11 +90,22 @@ def _borne_out(said: str, was: str, figures: str) -> str:
     return figures
 
 
-def _course(before: float, after: float) -> str:
-    return "higher" if after > before else "lower" if after < before else "same"
+COURSE, SHOWN, MOVED = ("higher", "lower", "same"), ("higher", "lower", "not shown"), ("gained", "lost", "not shown")
 
 
-COURSE = ("higher", "lower", "same")
+def _course(mine: float, other: float) -> str:
+    """One of `COURSE`: whether the other share is higher, to within 0.02."""
+    return "same" if abs(other - mine) < 0.02 else "higher" if other > mine else "lower"
+
+
+def _clearly(mine: dict, other: dict) -> str:
+    """One of `SHOWN`: whether the other gain is higher, so that the intervals do not touch."""
+    (low, high), (its_low, its_high) = mine["ci95"], other["ci95"]
+    return "higher" if its_low > high else "lower" if its_high < low else "not shown"
+
+
+def _gain(change: dict) -> str:
+    return "{:+.3f} ({:+.3f} to {:+.3f})".format(change["gain"], *change["ci95"])
 
 
 # --- 00 to 04 --------------------------------------------------------------------------------------------
@@ -104,7 +115,7 @@ def quickstart(answers: Sequence, env: ModuleType, row: dict, before: list[dict]
     """Exercises of notebook 00.
 
     Args:
-        answers: A completion, a share, a pair (folder of a run, "gained", "lost" or "not shown").
+        answers: A completion, a share, a pair (folder of a run, one of `MOVED`).
         env: The environment.
         row: The task to answer.
         before: Episodes before training.
@@ -125,14 +136,14 @@ def quickstart(answers: Sequence, env: ModuleType, row: dict, before: list[dict]
         return f"of {found['n']} groups so many hold nothing above or below their mean, and teach nothing"
 
     def shorter(answer):
-        folder, said = _foreseen(answer, ("gained", "lost", "not shown"))
+        folder, said = _foreseen(answer, MOVED)
         mine, other = _other(folder, here, ("environment", "seed", "difficulty"))
         if 4 * other["steps"] > mine["steps"]:
             raise NotYet(f"it took {other['steps']} steps: take at most a quarter of {mine['steps']}")
-        low, high = other["change"]["ci95"]
-        figures = f"{other['steps']} steps gain {other['change']['gain']:+.3f} ({low:+.3f} to {high:+.3f})"
-        was = evaluation.moved(other["change"])
-        return _borne_out(said, was, f"{figures}, {was}, and {mine['steps']} gain {mine['change']['gain']:+.3f}")
+        figures = (
+            f"{other['steps']} steps gain {_gain(other['change'])} and {mine['steps']} gain {_gain(mine['change'])}"
+        )
+        return _borne_out(said, evaluation.moved(other["change"]), figures)
 
     check(answers, [in_words_of_your_own, dead, shorter])
 
@@ -159,13 +170,16 @@ def benchmark(answers: Sequence, first: list[dict]) -> None:
         return f"'{worst['kind']}' is all that stands between {right:.3f} and {share:.3f}"
 
     def half_as_wide(factor):
-        found = evaluation.summary(first)
-        n, low, high = found["n"], *evaluation.wilson(round(found["pass_at_1"] * found["n"]), found["n"])
-        now = high - low
-        low, high = evaluation.wilson(round(found["pass_at_1"] * n * factor), round(n * factor))
-        if not 0.45 <= (high - low) / now <= 0.55:
-            raise NotYet(f"{factor} times the tasks leave {(high - low) / now:.0%} of the width")
-        return f"{round(n * factor)} tasks instead of {n}: the width falls as one over the root of their number"
+        if not isinstance(factor, Real) or not 1 <= float(factor) <= 20:
+            raise NotYet(f"give a factor between 1 and 20, got {factor!r}")
+        shares = [
+            sum(reward >= 1 for reward in group) / len(group) for group in evaluation.groups(first).values() if group
+        ]
+        more = [shares[i % len(shares)] for i in range(round(factor * len(shares)))]  # as many more tasks like these
+        now, then = (high - low for low, high in map(evaluation.bootstrap, (shares, more)))
+        if not 0.45 <= then / now <= 0.55:
+            raise NotYet(f"{factor} times the tasks leave {then / now:.0%} of the width")
+        return f"{len(more)} tasks instead of {len(shares)}: the width falls as one over the root of their number"
 
     check(answers, [two_of_eight, mended, half_as_wide])
 
@@ -248,7 +262,7 @@ def sft_warmup(answers: Sequence, env: ModuleType, before: list[dict], here: Pat
     """Exercises of notebook 04.
 
     Args:
-        answers: A number of pairs; pairs (folder of a run, "higher", "lower" or "same").
+        answers: A number of pairs, two pairs (folder of a run, one of `SHOWN`) and (folder of a run, one of `COURSE`).
         env: The environment.
         before: Episodes before the warm-up.
         here: This run's result.json.
@@ -260,13 +274,12 @@ def sft_warmup(answers: Sequence, env: ModuleType, before: list[dict], here: Pat
         return f"the same answers give {len(trajectory.sft_rows(before, env))} rows for rejection"
 
     def own_answers(answer):
-        folder, said = _foreseen(answer, COURSE)
+        folder, said = _foreseen(answer, SHOWN)
         mine, other = _other(folder, here, ("environment", "seed", "difficulty"))
         if mine["method"] == other["method"]:
             raise NotYet(f"it has the same method, {mine['method']}")
-        gains = [result["change"]["gain"] for result in (mine, other)]
-        figures = f"{mine['method']} gains {gains[0]:+.3f} and {other['method']} {gains[1]:+.3f}"
-        return _borne_out(said, _course(*gains), figures)
+        figures = " and ".join(f"{result['method']} gains {_gain(result['change'])}" for result in (mine, other))
+        return _borne_out(said, _clearly(mine["change"], other["change"]), figures)
 
     def longer(answer):
         folder, said = _foreseen(answer, COURSE)
@@ -290,7 +303,7 @@ def grpo(answers: Sequence, group_size: int, history: list[dict], here: Path) ->
     """Exercises of notebook 05.
 
     Args:
-        answers: A factor, a share, a pair (folder of a run, "higher", "lower" or "same").
+        answers: A factor, a share, a pair (folder of a run, one of `COURSE`).
         group_size: Answers in a group.
         history: Entries of `training.recorder`.
         here: This run's result.json.
@@ -327,7 +340,7 @@ def validate(answers: Sequence, pairs: dict[str, tuple[list[dict], list[dict]]],
     """Exercises of notebook 06.
 
     Args:
-        answers: A number, names of sets of tasks, a pair (folder of a run, "gained", "lost" or "not shown").
+        answers: A number, names of sets of tasks, a pair (folder of a run, one of `MOVED`).
         pairs: Episodes before and after, by the set of tasks.
         here: This run's result.json.
     """
@@ -349,7 +362,7 @@ def validate(answers: Sequence, pairs: dict[str, tuple[list[dict], list[dict]]],
         return f"with all tasks it was {', '.join(lost) or 'none'}: half the tasks widen an interval by a factor of 1.4"
 
     def outside(answer):
-        folder, said = _foreseen(answer, ("gained", "lost", "not shown"))
+        folder, said = _foreseen(answer, MOVED)
         _, other = _other(folder, here)
         files = [change for change in other["changes"] if change["tasks"].endswith(".jsonl")]
         if not files:
@@ -364,7 +377,7 @@ def multi_environment(answers: Sequence, balance: list[dict], reward: Callable, 
     """Exercises of notebook 07.
 
     Args:
-        answers: Completions, weights as text, a pair (folder of a run, "higher", "lower" or "same").
+        answers: Completions, weights as text, a pair (folder of a run, one of `SHOWN`).
         balance: From `mixing.balance`.
         reward: From `mixing.dispatch`.
         columns: A row of each environment, as columns.
@@ -391,15 +404,15 @@ def multi_environment(answers: Sequence, balance: list[dict], reward: Callable, 
         return f"live groups would come from {told}"
 
     def twice_the_rows(answer):
-        folder, said = _foreseen(answer, COURSE)
+        folder, said = _foreseen(answer, SHOWN)
         mine, other = _other(folder, here, ("environments", "seed", "levels"))
         name = min(mine["balance"], key=lambda part: part["live"])["name"]
         asked = {part["name"]: part["asked"] for part in other["balance"]}
         if asked[name] < 2 * max(share for key, share in asked.items() if key != name) - 1e-9:
             raise NotYet(f"{name} has the most dead groups here: give it at least twice the weight of the others")
-        gains = [{key: change["gain"] for key, change in result["changes"].items()} for result in (mine, other)]
-        figures = ", ".join(f"{key} gains {gains[0][key]:+.3f} here and {gains[1][key]:+.3f} there" for key in gains[0])
-        return _borne_out(said, _course(gains[0][name], gains[1][name]), figures)
+        here_, there = mine["changes"], other["changes"]
+        figures = ", ".join(f"{key} gains {_gain(here_[key])} here and {_gain(there[key])} there" for key in here_)
+        return _borne_out(said, _clearly(here_[name], there[name]), figures)
 
     check(answers, [last_only, as_much_each, twice_the_rows])
 
@@ -429,7 +442,7 @@ def workplace_agent(answers: Sequence, env: ModuleType, row: dict, here: Path) -
         if by_state.reward != 1.0:
             raise NotYet(f"by the state it earns {by_state.reward}: {by_state.reason}")
         if by_way.reward != 0.0:
-            raise NotYet("it earns 1 either way: take the same state by other calls")
+            raise NotYet("it earns 1 either way: write something more, and undo it")
         return f"by the state it earns 1, by the way there 0: {by_way.reason}"
 
     def harder(answer):
