@@ -133,7 +133,7 @@ def quickstart(answers: Sequence, env: ModuleType, row: dict, before: list[dict]
     def dead(share):
         found = evaluation.summary(before)
         _near(share, found["dead_groups"], "a group is dead where all rewards of one task_id are the same, 0 or 1")
-        return f"of {found['n']} groups so many hold nothing above or below their mean, and teach nothing"
+        return f"{share:.1%} of {found['n']} groups hold nothing above or below their mean, and teach nothing"
 
     def shorter(answer):
         folder, said = _foreseen(answer, MOVED)
@@ -177,6 +177,8 @@ def benchmark(answers: Sequence, first: list[dict]) -> None:
         ]
         more = [shares[i % len(shares)] for i in range(round(factor * len(shares)))]  # as many more tasks like these
         now, then = (high - low for low, high in map(evaluation.bootstrap, (shares, more)))
+        if not now:
+            raise NotYet("the interval has no width: all tasks here were solved as often as each other")
         if not 0.45 <= then / now <= 0.55:
             raise NotYet(f"{factor} times the tasks leave {then / now:.0%} of the width")
         return f"{len(more)} tasks instead of {len(shares)}: the width falls as one over the root of their number"
@@ -253,7 +255,7 @@ def task_generation(
     def between(share):
         live = sum(len(set(group)) > 1 for group in groups) / len(groups)
         _near(share, live, "count the tasks of the first level of which some answers were right and some wrong")
-        return f"of {len(groups)} tasks so many would teach this model something now"
+        return f"{share:.1%} of {len(groups)} tasks would teach this model something now"
 
     check(answers, [nearly, half_right, between])
 
@@ -288,9 +290,11 @@ def sft_warmup(answers: Sequence, env: ModuleType, before: list[dict], here: Pat
             raise NotYet(f"it took {other['steps']} steps: take five times {mine['steps']} or more")
         after = [result["summaries"][f"after {result['method']}"]["pass_at_k"] for result in (mine, other)]
         gaps = [max(at_k.values()) - at_k["1"] for at_k in after]
-        figures = (
-            f"pass@1 is {after[1]['1']:.3f} after {after[0]['1']:.3f}, and the gap {gaps[1]:.3f} after {gaps[0]:.3f}"
-        )
+        told = [
+            f"{result['steps']} steps lead to pass@1 {at_k['1']:.3f}, the gap is {gap:.3f}"
+            for result, at_k, gap in zip((mine, other), after, gaps)
+        ]
+        figures = "; ".join(told)
         return _borne_out(said, _course(*gaps), figures)
 
     check(answers, [pairs, own_answers, longer])
@@ -319,7 +323,7 @@ def grpo(answers: Sequence, group_size: int, history: list[dict], here: Path) ->
         dead = [entry["frac_reward_zero_std"] for entry in history]
         hint = "the mean over all steps of what the panel of dead groups shows, frac_reward_zero_std in recorder.rows"
         _near(share, sum(dead) / len(dead), hint)
-        return f"so much was sampled for nothing; {dead[0]:.3f} in the first step, {dead[-1]:.3f} in the last"
+        return f"{share:.1%} was sampled for nothing; {dead[0]:.1%} in the first step, {dead[-1]:.1%} in the last"
 
     def smaller_groups(answer):
         folder, said = _foreseen(answer, COURSE)

@@ -207,7 +207,7 @@ def test_task_generation(said):
     assert ask(2, code.answer(written[0])).startswith("not yet: it earns 1.0")
     assert ask(2, f"def {task['entry_point']}(*a):\n    return 'no'").startswith("not yet: no test lets it through")
     assert ask(2, wrong, (row, code, [], [])) == "not yet: no problem was written in this run"
-    assert ask(3, 0.5).startswith("right: of 4 tasks") and ask(3, 0.75).startswith("not yet: count")
+    assert ask(3, 0.5).startswith("right: 50.0% of 4 tasks") and ask(3, 0.75).startswith("not yet: count")
 
 
 def test_sft_warmup(sudoku, said, tmp_path):
@@ -235,7 +235,7 @@ def test_sft_warmup(sudoku, said, tmp_path):
     assert ask(2, (tmp_path / "near", "not shown")).startswith("right: ")
     assert ask(2, (tmp_path / "near", "higher")).startswith("not yet: you said higher")
     assert "the same method" in ask(2, (tmp_path / "long", "higher"))
-    assert ask(3, (tmp_path / "long", "lower")).startswith("right: pass@1 is 0.600 after 0.300, and the gap 0.100")
+    assert ask(3, (tmp_path / "long", "lower")).startswith("right: 12 steps lead to pass@1 0.300, the gap is 0.300; 60")
     assert ask(3, (tmp_path / "long", "same")).startswith("not yet: you said same")
 
 
