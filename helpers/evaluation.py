@@ -215,7 +215,7 @@ def stress_set(module, rows: list[dict], seed: int = 0) -> dict[str, list[str]]:
         seed: Of the draws.
     """
     rng = random.Random(seed)
-    gold = [_as_text(module.answer(row)) for row in rows]
+    gold = [answer_text(module.answer(row)) for row in rows]
     asked = [row["prompt"][-1]["content"] for row in rows]
 
     def others(i: int, n: int) -> list[str]:
@@ -242,7 +242,7 @@ def stress_set(module, rows: list[dict], seed: int = 0) -> dict[str, list[str]]:
     }
 
 
-def _as_text(answer: str | list[dict]) -> str:
+def answer_text(answer: str | list[dict]) -> str:
     """A gold answer as one text, tool calls in their usual tags."""
     if isinstance(answer, str):
         return answer

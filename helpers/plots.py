@@ -138,7 +138,8 @@ def solved_in_group(by_policy: dict[str, list[list[float]]], title: str, axes=No
 
 def training(rows: list[dict], title: str):
     """Reward, its spread, length, dead groups, KL or entropy, and lost answers of a GRPO run, from the entries of
-    `training.recorder`. The band is one standard deviation of a step's rewards; rewards on held-out tasks are dots.
+    `training.recorder`. The band is one standard deviation of a step's rewards, within what a reward can be; rewards on
+    held-out tasks are dots.
 
     Returns:
         The six axes, reward first."""
@@ -189,16 +190,20 @@ _LABELS = {
 
 
 def _band(axes, rows: list[dict]) -> None:
-    """The reward of a step, one standard deviation up and down; the axis then spans the band and what is held out."""
+    """The reward of a step, one standard deviation up and down, as far as rewards go: from 0 to 1, or to what a step
+    earned where that lies outside. The axis then spans the band and what is held out."""
     points = [(row["step"], row["reward"], row["reward_std"]) for row in rows if {"reward", "reward_std"} <= set(row)]
     if not points:
         return
     steps, means, spreads = zip(*points)
-    means, spreads = _smooth(means), _smooth(spreads)
-    low, high = [m - s for m, s in zip(means, spreads)], [m + s for m, s in zip(means, spreads)]
-    axes.fill_between(steps, low, high, color=BLUE, alpha=0.12, linewidth=0)
+    least, most = min(0.0, *means), max(1.0, *means)
+    ends = [(max(m - s, least), min(m + s, most)) for m, s in zip(_smooth(means), _smooth(spreads))]
+    low, high = zip(*ends)
+    label = f"one standard deviation, within {least:.3g} to {most:.3g}"
+    axes.fill_between(steps, low, high, color=BLUE, alpha=0.12, linewidth=0, label=label)
+    axes.legend(frameon=False, fontsize=8)
     top = max(*high, *(row.get("held_out", 0.0) for row in rows), *(row["reward"] for row in rows if "reward" in row))
-    axes.set_ylim(min(0.0, *low), top * 1.08 or 1)
+    axes.set_ylim(least, top * 1.08 or 1)
 
 
 def what_fails(failed: dict):

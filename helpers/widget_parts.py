@@ -56,12 +56,16 @@ def beside(w, children: list):
 
 
 class Pages:
-    """A slider, a number field and buttons over things that are drawn one at a time."""
+    """A slider, a number field and buttons over things that are drawn one at a time.
+
+    The slider is for the mouse and the eye. ipywidgets ties its label to no element of it and has no trait that reaches
+    the handle, so without JavaScript a screen reader finds a slider with a value and no name. The number field and the
+    buttons do the same by keyboard, and have names.
+    """
 
     def __init__(self, w, what: str, draw: Callable[[int], str]):
         self.draw, self.n, self.drawn = draw, 0, {}
         self.slider = w.IntSlider(min=1, max=1, value=1, description=what, style=WIDE, readout=False)
-        self.slider.tooltip = f"{what}: move with the arrow keys"
         self.number = w.BoundedIntText(min=1, max=1, value=1, description=f"{what} number", style=WIDE)
         self.number.layout.width = "12em"
         self.count, self.view = w.HTML(), w.HTML()

@@ -146,6 +146,19 @@ def test_a_reader_runs_the_quickstart_and_looks_into_the_rollouts(browser, lab):
     assert cell.get_by_label("Episode number").input_value() == "9"
     cell.screenshot(path=SHOTS / "quickstart-2-slider.png")
 
+    number = cell.get_by_role("spinbutton", name="Episode number")  # the way of the slider for those who cannot see it
+    number.focus()
+    page.keyboard.press("ArrowUp")
+    said(region, "Episode 10 of", page)
+    number.fill("9")
+    number.press("Enter")
+    said(region, "Episode 9 of", page)
+    assert slider.get_attribute("aria-valuetext") == "9"
+    nameless = re.findall(
+        r"- (slider|spinbutton|combobox|button|textbox)(?! \")", cell.locator(".jp-Cell-outputArea").aria_snapshot()
+    )
+    assert nameless in ([], ["slider"]), nameless
+
     failures = cell.get_by_label("Failure")
     wanted = failures.locator("option").nth(1).inner_text().replace("\xa0", " ")  # the most frequent kind
     kind, count = re.fullmatch(r"(.+) \((\d+)\)", wanted).groups()
