@@ -1,6 +1,5 @@
 """What the training notebooks share around Unsloth and TRL: sizes, objectives, rows and records."""
 
-import difflib
 import json
 import os
 import subprocess
@@ -13,6 +12,7 @@ from pathlib import Path
 from statistics import pstdev
 from types import SimpleNamespace
 
+from helpers.notebook import nearest
 from helpers.policies import ROOT, model_path
 from helpers.rollouts import Progress, needs_tools, tools_of
 from helpers.trajectory import text_of
@@ -80,10 +80,7 @@ def settings(hardware: str = "auto", **overrides) -> SimpleNamespace:
     profile = PROFILES[hardware]
     for name, value in overrides.items():
         if name not in profile:
-            near = difflib.get_close_matches(name, profile, 1)
-            raise ValueError(
-                f"no setting {name!r}; " + (f"did you mean {near[0]}?" if near else f"know {list(profile)}")
-            )
+            raise ValueError(f"no setting {name!r}; {nearest(name, profile)}")
         wanted = type(profile[name])
         if value is None or name == "gradient_checkpointing":
             continue

@@ -176,7 +176,7 @@ def test_settings_take_overrides_and_print_them(capsys):
     "hardware, wrong, says",
     [
         ("gpu", {}, "auto or one of cpu, t4"),
-        ("cpu", {"grpo_step": 3}, "did you mean grpo_steps"),
+        ("cpu", {"grpo_step": 3}, "did you mean 'grpo_steps'"),
         ("cpu", {"grpo_steps": "ten"}, "grpo_steps must be of type int"),
         ("cpu", {"grpo_steps": True}, "grpo_steps must be of type int"),
         ("cpu", {"grpo_steps": 0}, "grpo_steps must be above 0"),
