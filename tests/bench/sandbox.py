@@ -1,6 +1,6 @@
 """CPU time, wall time and rate of the code sandbox, side by side with other checkers where they are installed.
 
-    python tests/bench/sandbox.py --n 60                      # needs only envs/
+    python tests/bench/sandbox.py                             # needs only envs/
     python tests/bench/sandbox.py --load torch                # in a caller as large as a trainer
     python tests/bench/sandbox.py --soak 5000                 # checks in a row, and what grew
 
@@ -144,7 +144,7 @@ def soak(sandbox: Sandbox, n: int) -> bool:
 def main() -> None:
     """Print tables; leave with 1 if a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--n", type=int, default=40, help="checks in a round")
+    parser.add_argument("--n", type=int, default=200, help="checks in a round; CPU time is counted in steps of 10 ms")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--load", default="", help="modules to import first, with commas: how large the caller is")
     parser.add_argument("--soak", type=int, default=0, help="checks in a row")
