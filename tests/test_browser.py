@@ -116,6 +116,8 @@ def run_all(page, seconds: float) -> None:
         with suppress(sync_api.TimeoutError):
             prompts.filter(has_text=re.compile(r"[*\d]")).first.wait_for(timeout=15_000)
             break
+    else:
+        pytest.fail(f"Run All Cells ran none of {prompts.count()} cells")
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         said = prompts.all_text_contents()
