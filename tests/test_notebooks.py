@@ -272,7 +272,7 @@ def test_run_all_twice_in_one_kernel_gives_the_same_result_twice(tmp_path):
     keep = f"import shutil; shutil.copy({str(tmp_path / 'result.json')!r}, {str(tmp_path / 'first.json')!r})"
     again = [cell for cell in original["cells"] if cell["cell_type"] == "code" and "parameters" not in tags(cell)]
     kept = {"cell_type": "code", "metadata": {}, "source": keep, "outputs": [], "execution_count": None}
-    original["cells"] += [kept, *again]
+    original["cells"] += [kept, *map(dict, again)]
     for n, cell in enumerate(original["cells"]):
         cell["id"] = f"cell-{n}"
     twice = tmp_path / "twice.ipynb"
