@@ -171,7 +171,9 @@ def training(rows: list[dict], title: str):
     held_out = [(row["step"], row["held_out"]) for row in rows if "held_out" in row]
     if held_out:
         grid.flat[0].plot(*zip(*held_out), "o", color=ORANGE, label="held out")
-        grid.flat[0].legend(frameon=False, fontsize=8)
+    if grid.flat[0].get_legend_handles_labels()[0]:  # above the panel, whose band leaves no room in it
+        above = {"loc": "lower left", "bbox_to_anchor": (-0.02, 1), "ncols": 2, "borderpad": 0}
+        grid.flat[0].legend(frameon=False, fontsize=8, **above).set_in_layout(False)
     for axes in (grid.flat[1], grid.flat[5]):
         if axes.lines:
             axes.legend(frameon=False, fontsize=8)
@@ -200,8 +202,7 @@ def _band(axes, rows: list[dict]) -> None:
     ends = [(max(m - s, least), min(m + s, most)) for m, s in zip(_smooth(means), _smooth(spreads))]
     low, high = zip(*ends)
     label = f"one standard deviation, within {least:.3g} to {most:.3g}"
-    axes.fill_between(steps, low, high, color=BLUE, alpha=0.12, linewidth=0, label=label)
-    axes.legend(frameon=False, fontsize=8)
+    axes.fill_between(steps, low, high, color=BLUE, alpha=0.2, linewidth=0, label=label)
     top = max(*high, *(row.get("held_out", 0.0) for row in rows), *(row["reward"] for row in rows if "reward" in row))
     axes.set_ylim(least, top * 1.08 or 1)
 

@@ -2,6 +2,7 @@
 
 import html
 import json
+from collections import Counter
 from pathlib import Path
 
 from helpers.notebook import as_text, parameters_of
@@ -25,7 +26,9 @@ def examples(folder: Path | str, most: int = 1) -> str:
     """
     found: dict[bool, list] = {True: [], False: []}
     for path in sorted(Path(folder).glob("*.jsonl")):
-        for row in reversed(_rows(path)):  # the last ones: what training had arrived at
+        rows = _rows(path)[::-1]  # the last ones first: what training had arrived at
+        kinds = Counter(_kind(row) for row in rows if row["reward"] != 1)
+        for row in sorted(rows, key=lambda row: -kinds[_kind(row)]):  # the wrong ones as most of them are wrong
             kind = found[row["reward"] == 1]
             if len(kind) < most:
                 kind.append(
@@ -35,6 +38,10 @@ def examples(folder: Path | str, most: int = 1) -> str:
     if len({source for source, *_ in quoted[1:]}) == 1:
         quoted = [cells for _, *cells in quoted]
     return table(quoted) if len(quoted) > 1 else ""
+
+
+def _kind(row: dict) -> str:
+    return str(row.get("reason", "")).partition(":")[0]
 
 
 def _rows(path: Path) -> list[dict]:
