@@ -177,10 +177,10 @@ is good.</p>
 <h2>3. SFT warm-up</h2>
 {picture("04", "pass_at_k", "More right answers among the samples: what GRPO can select from.")}
 <h2>4. GRPO</h2>
-<p>The same GRPO after a short and after a long warm-up of five times the demonstrations. The long one starts higher, and
-GRPO adds little to it: it is sure of itself from the start (low entropy), so there is little left to select. Read the
-table crosswise too, the long one before GRPO beside the short one after it: where right answers can be shown, showing
-more of them may do as much; GRPO is for what can only be checked.</p>
+<p>The same GRPO after a short and after a long warm-up of five times the demonstrations. The long one starts
+higher, and GRPO adds little to it: it is sure of itself from the start (low entropy), so there is little left to
+select. Read the table crosswise too, the long one before GRPO beside the short one after it: where right answers
+can be shown, showing more of them may do as much; GRPO is for what can only be checked.</p>
 {table(gains)}
 {picture("05", "contrast_reward", "Reward in training, after a short and after a long warm-up.")}
 {picture("05", "contrast_entropy", "Entropy tells the two apart from the first step.")}
