@@ -251,7 +251,7 @@ def parameters_of(notebook: Path) -> dict:
 
 def nearest(name: str, known) -> str:
     """The end of an error about an unknown name: which known one is near, and which there are."""
-    near = difflib.get_close_matches(name, list(known), 1, 0.4)
+    near = difflib.get_close_matches(name, list(known), 1, 0.6)
     return (f"did you mean {near[0]!r}? " if near else "") + f"There are {', '.join(known)}."
 
 
