@@ -46,7 +46,7 @@ RUNS = {
     "long_warm_up": {
         "title": "long warm-up: five times the demonstrations at three times the learning rate",
         "sign": "entropy",
-        "says": "entropy starts where the good run ends: nothing left to select",
+        "says": "entropy starts below where the good run ends: little left to select",
         "warm_up": {"times": 5, "rate": 3},
     },
 }
