@@ -172,8 +172,7 @@ def training(rows: list[dict], title: str):
     if held_out:
         grid.flat[0].plot(*zip(*held_out), "o", color=ORANGE, label="held out")
     if grid.flat[0].get_legend_handles_labels()[0]:  # above the panel, whose band leaves no room in it
-        above = {"loc": "lower left", "bbox_to_anchor": (-0.02, 1), "ncols": 2, "borderpad": 0}
-        grid.flat[0].legend(frameon=False, fontsize=8, **above).set_in_layout(False)
+        grid.flat[0].legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(-0.02, 1), borderpad=0)
     for axes in (grid.flat[1], grid.flat[5]):
         if axes.lines:
             axes.legend(frameon=False, fontsize=8)
