@@ -160,6 +160,11 @@ def test_a_run_that_still_rises_goes_to_its_end(tmp_path):
     assert held_out_run(tmp_path, [n / 20 for n in range(20)])[1] == 40
 
 
+def test_a_run_at_its_last_step_is_done_and_not_stopped(tmp_path, capsys):
+    assert held_out_run(tmp_path, [0.5, 0.5, 0.5, 0.5], steps=8)[1] == 8
+    assert "stopped" not in capsys.readouterr().out
+
+
 def test_a_resumed_run_remembers_its_held_out_rewards(tmp_path):
     held_out_run(tmp_path, [0.5, 0.5, 0.5, 0.5], steps=6)
     recorder = training.recorder(tmp_path / "h.jsonl", 40)
