@@ -391,7 +391,7 @@ def recorder(path: Path | str, total: int, what: str = "training", draw=None):
                 if model is not None:
                     model.train()  # generation left it in eval mode, in which the trainer would log nothing
                 values = [row["held_out"] for row in self.rows if "held_out" in row] + [self.held_out["held_out"]]
-                more = state.global_step < total
+                more = state.global_step < state.max_steps
                 if more and self.patience and plateaued(values, self.patience, self.min_gain):
                     recent = ", ".join(f"{value:.3f}" for value in values[-self.patience :])
                     print(f"{what}: stopped at step {state.global_step}, held-out reward no longer rises ({recent})")

@@ -140,7 +140,7 @@ def held_out_run(tmp_path, values, every=2, steps=40):
     recorder = training.recorder(tmp_path / "h.jsonl", steps)
     left = iter(values)
     recorder.hold_out(lambda: next(left), every=every, patience=3, min_gain=0.01)
-    state, control = SimpleNamespace(global_step=0), SimpleNamespace(should_training_stop=False)
+    state, control = SimpleNamespace(global_step=0, max_steps=steps), SimpleNamespace(should_training_stop=False)
     recorder.on_train_begin(None, state, control)
     while not control.should_training_stop and state.global_step < steps:
         state.global_step += 1
@@ -169,7 +169,7 @@ def test_a_resumed_run_remembers_its_held_out_rewards(tmp_path):
     held_out_run(tmp_path, [0.5, 0.5, 0.5, 0.5], steps=6)
     recorder = training.recorder(tmp_path / "h.jsonl", 40)
     recorder.hold_out(lambda: 0.5, every=2)
-    state, control = SimpleNamespace(global_step=6), SimpleNamespace(should_training_stop=False)
+    state, control = SimpleNamespace(global_step=6, max_steps=40), SimpleNamespace(should_training_stop=False)
     recorder.on_train_begin(None, state, control)
     assert [row["step"] for row in recorder.rows] == [1, 2, 3, 4, 5, 6]
     state.global_step = 8
