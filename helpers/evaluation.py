@@ -7,6 +7,7 @@ import json
 import random
 import time
 from collections import Counter
+from itertools import pairwise
 from math import comb, sqrt
 
 # What the first words of a verdict's reason say that the policy cannot do yet.
@@ -288,8 +289,7 @@ def reward_profile(module, rows: list[dict], rollouts: dict[str, list[dict]], tr
         "deterministic": same,
         "latency_ms": {"median": times[len(times) // 2], "p99": times[int(len(times) * 0.99)]},
     }
-    names = list(rollouts)
-    better = {pair: compare(rollouts[pair[0]], rollouts[pair[1]], seed) for pair in zip(names, names[1:])}
+    better = {(weak, strong): compare(rollouts[weak], rollouts[strong], seed) for weak, strong in pairwise(rollouts)}
     reasons = _doubts(profile, better, train)
     return profile | {"verdict": "recalibrate" if reasons else "go", "reasons": reasons or [_why_go(policies[train])]}
 

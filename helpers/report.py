@@ -5,6 +5,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
+from helpers.evaluation import kind
 from helpers.notebook import as_text, parameters_of
 from helpers.page import Markup, table
 
@@ -27,21 +28,17 @@ def examples(folder: Path | str, most: int = 1) -> str:
     found: dict[bool, list] = {True: [], False: []}
     for path in sorted(Path(folder).glob("*.jsonl")):
         rows = _rows(path)[::-1]  # the last ones first: what training had arrived at
-        kinds = Counter(_kind(row) for row in rows if row["reward"] != 1)
-        for row in sorted(rows, key=lambda row: -kinds[_kind(row)]):  # the wrong ones as most of them are wrong
-            kind = found[row["reward"] == 1]
-            if len(kind) < most:
-                kind.append(
+        wrong = Counter(kind(row.get("reason") or "") for row in rows if row["reward"] != 1)
+        for row in sorted(rows, key=lambda row: -wrong[kind(row.get("reason") or "")]):  # the commonest kind first
+            shown = found[row["reward"] == 1]
+            if len(shown) < most:
+                shown.append(
                     [path.stem, *map(_quoted, (_prompt(row), _answer(row))), row["reward"], row.get("reason", "")]
                 )
     quoted = [["from", "prompt", "answer", "reward", "why"], *found[True], *found[False]]
     if len({source for source, *_ in quoted[1:]}) == 1:
         quoted = [cells for _, *cells in quoted]
     return table(quoted) if len(quoted) > 1 else ""
-
-
-def _kind(row: dict) -> str:
-    return str(row.get("reason", "")).partition(":")[0]
 
 
 def _rows(path: Path) -> list[dict]:

@@ -5,18 +5,15 @@ import time
 from collections.abc import Callable
 
 
-def cpu_s(work: Callable[[], object], tries: int = 1) -> float:
-    """The least CPU seconds of this thread over so many tries, without the collector of garbage, whose time grows with
-    what other tests left in memory."""
+def cpu_s(work: Callable[[], object]) -> float:
+    """CPU seconds of this thread, without the collector of garbage, whose time grows with what other tests left in
+    memory."""
     was_on = gc.isenabled()
     gc.disable()
     try:
-        spent = []
-        for _ in range(tries):
-            start = time.thread_time()
-            work()
-            spent.append(time.thread_time() - start)
-        return min(spent)
+        start = time.thread_time()
+        work()
+        return time.thread_time() - start
     finally:
         if was_on:
             gc.enable()

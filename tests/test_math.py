@@ -340,7 +340,7 @@ def test_sympy_worker_recovers_from_a_question_that_takes_too_long():
     assert settled("7", r"\int_0^7 1\,dx") is True
     start = time.monotonic()
     assert equal("7", r"\int_0^{\infty} e^{-x^2} \sin(x^3) \ln(x^5+1) dx") is None
-    assert time.monotonic() - start < 20
+    assert time.monotonic() - start < 5
     assert settled("9", r"\int_0^3 x^2\,dx") is True
 
 

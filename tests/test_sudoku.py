@@ -1029,7 +1029,8 @@ def test_hard_puzzles_end_within_the_limit(line):
 def test_16x16_search_stops_at_its_limit():
     empty = "\n".join([" ".join("_" * 16)] * 16)
     assert solve(empty, 16, at_most=3, max_steps=5) is None
-    assert len(solve(empty, 16, at_most=3, max_steps=3_000) or "xyz") == 3
+    found = solve(empty, 16, at_most=3, max_steps=3_000)
+    assert found is None or len(found) == 3
 
 
 # --- generation ------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from envs import load
-from helpers.rollouts import needs_tools, rollout, tools_of
+from helpers.rollouts import rollout, tools_of
 from helpers.tiny_policy import PATH
 
 OFFICE = {"domain": ("email", "calendar"), "difficulty": "starter"}
@@ -197,7 +197,7 @@ def pass_at_1(model, tokenizer, name: str, knobs: dict, n: int, temperature: flo
 
     module = load(name)
     rows = module.make_rows(n, 0, "validation", **knobs)
-    by_tools = needs_tools(module)
+    by_tools = not isinstance(module.answer(rows[0]), str)  # of these rows: knobs can change it
     episodes = rollout(
         module, rows, LocalPolicy(model, tokenizer), name=name, tools=by_tools, temperature=temperature,
         max_tokens=128 if by_tools else 48, quiet=True,
