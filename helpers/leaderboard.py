@@ -12,7 +12,8 @@ from helpers.notebook import ROOT, mask
 from helpers.page import Markup, page, picture, table
 
 _SORT = """<style>
-.board th { cursor: pointer } .complete { color: #007a55 } .failed, .dead { color: #b00020 } .skipped { color: #777 }
+.board th { cursor: pointer } .complete { color: light-dark(#007a55, #3ec497) }
+.failed, .dead { color: light-dark(#b00020, #ff7b89) } .skipped { color: light-dark(#666, #aaa) }
 </style>
 <script>
 for (const head of document.querySelectorAll(".board th")) head.addEventListener("click", () => {

@@ -6,14 +6,17 @@ import re
 from pathlib import Path
 
 _STYLE = """
+:root { color-scheme: light dark }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: WIDTH; margin: 2rem auto; padding: 0 1rem }
-body { color: #1a1a1a; background: #fff }
+body { color: light-dark(#1a1a1a, #e4e4e4); background: light-dark(#fff, #181818) }
 h1 { font-size: 1.6rem } h2 { font-size: 1.2rem; margin-top: 2.2rem }
-figure { margin: 1rem 0 } img { max-width: 100% } figcaption { color: #555; font-size: .9rem }
+figure { margin: 1rem 0 } img { max-width: 100%; background: #fff; border-radius: 4px }
+figcaption, .small { color: light-dark(#555, #aaa) } figcaption { font-size: .9rem }
 table { border-collapse: collapse; font-size: .9rem; display: block; overflow-x: auto }
-th, td { text-align: left; padding: .25rem .8rem .25rem 0; border-bottom: 1px solid #ddd; vertical-align: top }
+th, td { text-align: left; padding: .25rem .8rem .25rem 0; vertical-align: top }
+th, td { border-bottom: 1px solid light-dark(#ddd, #444) }
 pre { margin: 0; white-space: pre-wrap; font-size: .8rem; max-width: 30rem }
-.big { font-size: 1.3rem } .small { color: #555; font-size: .85rem }
+.big { font-size: 1.3rem } .small { font-size: .85rem }
 """
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import demo, notebook
+from helpers import demo, leaderboard, notebook
 
 ROOT = Path(__file__).resolve().parents[1]
 SHOTS = ROOT / "runs" / "browser"
@@ -229,7 +229,48 @@ def test_the_report_opens_without_an_error_in_the_console(browser, tmp_path, mon
     assert broken == 0 and page.locator("img").count() >= 8
     assert not faults, faults
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    paper = {scheme: faint(page, scheme) for scheme in ("light", "dark")}
+    page.screenshot(path=SHOTS / "report-dark.png", full_page=True)
+    assert brightness(paper["dark"]) < 80 < brightness(paper["light"])
     page.close()
+
+
+def test_a_batch_page_is_readable_in_light_and_in_dark(browser, tmp_path):
+    states = [{"id": status, "notebook": "x.ipynb", "folder": str(tmp_path / status), "status": status, "seed": 0,
+               "model": "tiny", "environment": "sudoku"}
+              for status in ("complete", "failed", "dead", "skipped", "running")]  # fmt: skip
+    leaderboard.write(tmp_path, states)
+    index = tmp_path / "index.html"
+    page, faults = page_of(browser)
+    page.goto(index.as_uri())
+    for scheme in ("light", "dark"):
+        faint(page, scheme)
+    assert not faults, faults
+    page.close()
+
+
+def faint(page, scheme: str) -> str:
+    """The colour of the paper in this scheme, after a look that all text stands out from it: 4.5 to 1, the contrast
+    that WCAG 2.1 asks for."""
+    page.emulate_media(color_scheme=scheme)
+    paper = page.locator("body").evaluate("e => getComputedStyle(e).backgroundColor")
+    colours = page.evaluate("[...document.querySelectorAll('body, body *')].filter(e => e.innerText)"
+                            ".map(e => [e.tagName, getComputedStyle(e).color])")  # fmt: skip
+    pale = [(tag, colour) for tag, colour in colours if contrast(colour, paper) < 4.5]
+    assert colours and not pale, (scheme, paper, pale)
+    return paper
+
+
+def contrast(colour: str, other: str) -> float:
+    """Of two colours as the browser names them, from 1 to 21 (WCAG 2.1, contrast ratio)."""
+
+    def luminance(named: str) -> float:
+        parts = [float(part) / 255 for part in re.findall(r"[\d.]+", named)[:3]]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear))
+
+    dim, light = sorted((luminance(colour), luminance(other)))
+    return (light + 0.05) / (dim + 0.05)
 
 
 def stand_in(number: str, parameters: dict, stdout=None) -> None:
