@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
+from helpers import colab
 from helpers.policies import ROOT, LocalPolicy
 from helpers.training import answers_in_new_process, first_process
 from helpers.trajectory import schemas
@@ -18,10 +19,12 @@ BAD_ANSWER = "I do not know."
 
 
 def lock(gpu: bool) -> dict[str, str]:
-    """The pinned versions by canonical name: requirements-gpu.txt, or the three files of a machine without a GPU."""
+    """The pinned versions by canonical name: requirements-gpu.txt, or the files of a machine without a GPU; of these
+    Colab takes no constraints.txt."""
     from packaging.utils import canonicalize_name
 
-    names = ["requirements-gpu.txt"] if gpu else ["constraints.txt", "requirements.txt", "requirements-nodeps.txt"]
+    names = ["requirements-gpu.txt"] if gpu else ["requirements.txt", "requirements-nodeps.txt"]
+    names += [] if gpu or colab.here() else ["constraints.txt"]
     lines = [line.partition("#")[0] for name in names for line in (ROOT / name).read_text(encoding="utf-8").split("\n")]
     pins = [line.strip().split("==") for line in lines if "==" in line]
     return {canonicalize_name(name): wanted for name, wanted in pins}
@@ -40,9 +43,10 @@ def check_versions() -> list[tuple[str, str, str]]:
 
     gpu = torch.cuda.is_available()
     different = differences(lock(gpu))
-    lines = [f"{name}: expected {wanted}, found {found}" for name, wanted, found in different if name in CORE]
+    core = set(CORE) - set(colab.kept() if colab.here() else ())
+    lines = [f"{name}: expected {wanted}, found {found}" for name, wanted, found in different if name in core]
     if lines:
-        remedy = f"make setup{'-gpu' if gpu else ''}"
+        remedy = "run the set-up cell again" if colab.here() else f"make setup{'-gpu' if gpu else ''}"
         raise RuntimeError("versions that were never tested together (" + "; ".join(lines) + f"): {remedy}")
     others = ", ".join(f"{name} {found} for {wanted}" for name, wanted, found in different if found != "missing")
     print("versions as pinned" + (f", but for {others}" if others else ""))

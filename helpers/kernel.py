@@ -2,14 +2,14 @@
 
 import linecache
 import os
-import subprocess
 import sys
 import threading
 import time
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from shutil import which
 from types import MethodType
+
+from helpers import colab
+from helpers.colab import installed
 
 ROOT = Path(__file__).resolve().parents[1]
 SILENT_S = 10.0  # a cell that says nothing for so long gets a sign of life
@@ -28,13 +28,13 @@ def prepare() -> None:
         RestartNeeded: a package was imported before its present version was installed.
         RuntimeError: an installation failed.
     """
-    if "google.colab" in sys.modules:
-        _install(["requirements-gpu.txt"] if which("nvidia-smi") else ["requirements.txt", "requirements-nodeps.txt"])
+    if colab.here():
+        colab.install()
     if old := _outdated():
         raise RestartNeeded(f"restart the kernel, then run all cells again: {'; '.join(old)}")
     _explain_errors()
     _keep_company()
-    named = ", ".join(f"{name} {_installed(name) or 'missing'}" for name in SHOWN)
+    named = ", ".join(f"{name} {installed(name) or 'missing'}" for name in SHOWN)
     print(f"Python {sys.version.split()[0]}, {named}")
 
 
@@ -43,56 +43,15 @@ def shell():
     return sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
 
 
-def _installed(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
-
-
-# --- Colab -----------------------------------------------------------------------------------------------
-
-
-def pins(file: Path) -> dict[str, str]:
-    """The pinned versions in a requirements file, by package."""
-    lines = [line.split("#")[0].strip() for line in file.read_text(encoding="utf-8").split("\n")]
-    return dict(line.split("==") for line in lines if "==" in line)
-
-
-def _install(files: list[str]) -> None:
-    """Install the requirements files that are not satisfied, one after another."""
-    for name in files:
-        missing = [package for package, pin in pins(ROOT / name).items() if _installed(package) != pin]
-        if missing:
-            print(f"installing {name}, some minutes the first time: {len(missing)} packages and what they need")
-            _pip((["--no-deps"] if "nodeps" in name else []) + ["-r", str(ROOT / name)])
-
-
-def _pip(arguments: list[str]) -> None:
-    """Run pip install; a line of its output every ten seconds."""
-    command = [sys.executable, "-m", "pip", "install", "--progress-bar", "off", *arguments]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", errors="replace"
-    )
-    began = spoke = time.monotonic()
-    lines = []
-    for line in process.stdout or ():
-        lines.append(line.rstrip())
-        if time.monotonic() - spoke > 10:
-            spoke = time.monotonic()
-            print(f"  {spoke - began:.0f} s: {lines[-1].strip()[:80]}", flush=True)
-    if process.wait():
-        raise RuntimeError("pip install failed:\n" + "\n".join(lines[-15:]))
-
-
 def _outdated() -> list[str]:
-    """The packages whose loaded version is not the installed one, in words."""
+    """The packages whose loaded version is not the installed one, in words. A build tag, such as +cu130, is no
+    difference: torch names it, and its package does not."""
     watched = ("numpy", "datasets", "accelerate", "peft", *SHOWN)
     loaded = {name: getattr(sys.modules.get(name), "__version__", None) for name in watched}
     return [
         f"{name} {have} is loaded, {now} is installed"
         for name, have in loaded.items()
-        if have and (now := _installed(name)) and str(have) != now
+        if have and (now := installed(name)) and str(have).partition("+")[0] != now.partition("+")[0]
     ]
 
 

@@ -7,6 +7,9 @@ from types import ModuleType
 from helpers import widget_views as views
 from helpers.kernel import shell
 
+# How a cell's output names a widget (packages/schema/messages.md of ipywidgets); ipywidgets 7, which Colab has, does
+# not make it itself.
+_VIEW = "application/vnd.jupyter.widget-view+json"
 ANY = "any"
 WIDE = {"description_width": "initial"}  # labels as wide as their words
 NAMED = {"description_width": "13em"}  # labels one below the other
@@ -26,9 +29,9 @@ class Shown:
         self.title, self.static, self.live = title, static, live
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict:
-        bundle = {"text/plain": self.title, "text/html": self.static()}
+        bundle: dict = {"text/plain": self.title, "text/html": self.static()}
         if widgets := front_end():
-            bundle |= {k: v for k, v in self.live(widgets)._repr_mimebundle_().items() if k != "text/plain"}
+            bundle[_VIEW] = {"version_major": 2, "version_minor": 0, "model_id": self.live(widgets).model_id}
         return bundle
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from unittest.mock import ANY
 
 import ipywidgets
 import pytest
@@ -286,7 +287,11 @@ def test_in_a_notebook_each_is_a_widget_with_the_static_page_behind_it(episodes,
     kinds = {"text/plain", "text/html", "application/vnd.jupyter.widget-view+json"}
     for shown in all_shown(episodes, tmp_path):
         assert set(shown._repr_mimebundle_()) == kinds
-        assert set(shown._repr_mimebundle_()) == kinds  # the cell run again
+        again = shown._repr_mimebundle_()  # the cell run again
+        assert set(again) == kinds
+        widget = ipywidgets.HTML()  # which of them is named, as ipywidgets itself would
+        as_its_own = widget._repr_mimebundle_()["application/vnd.jupyter.widget-view+json"] | {"model_id": ANY}
+        assert again["application/vnd.jupyter.widget-view+json"] == as_its_own
     monkeypatch.setenv("TQDM_DISABLE", "1")
     assert parts.front_end() is None
     monkeypatch.delenv("TQDM_DISABLE")
