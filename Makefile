@@ -27,10 +27,11 @@ setup: $(READY) ## make .venv with everything the notebooks and tests need (2 GB
 	@touch $@
 	@echo "set-up done"
 
-setup-gpu: requirements-gpu.txt ## make .venv for a machine with an NVIDIA GPU (CUDA build of torch, vLLM, 4-bit)
+setup-gpu: requirements-gpu.txt requirements-nodeps.txt ## make .venv for a machine with an NVIDIA GPU (CUDA build of torch, vLLM, 4-bit)
 	@echo "set-up for GPU: installing requirements-gpu.txt into .venv, about 10 GB; details in .venv/setup.log"
 	@$(PYTHON) -m venv .venv
 	@$(PY) -m pip install -r requirements-gpu.txt > .venv/setup.log 2>&1 || { tail -n 15 .venv/setup.log; exit 1; }
+	@$(PY) -m pip install --no-deps -r requirements-nodeps.txt >> .venv/setup.log 2>&1 || { tail -n 15 .venv/setup.log; exit 1; }
 	@touch .venv/.ready-gpu
 	@echo "set-up done"
 
@@ -62,7 +63,7 @@ batch: setup ## run a plan of notebooks x models x environments x seeds: make ba
 	@$(PY) -m helpers.batch $(PLAN)
 
 lab: setup ## open the notebooks in JupyterLab
-	@$(PY) -m jupyter lab notebooks
+	@$(PY) -m jupyter lab notebooks $(if $(filter 0,$(shell id -u)),--allow-root)
 
 refresh: setup ## run every notebook with its defaults and keep the outputs in notebooks/
 	@$(PY) -m helpers.notebook refresh

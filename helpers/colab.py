@@ -33,7 +33,7 @@ def install() -> None:
         RuntimeError: an installation failed; the message ends with pip's last lines.
     """
     own = kept()
-    for name in ["requirements-gpu.txt"] if which("nvidia-smi") else ["requirements.txt", "requirements-nodeps.txt"]:
+    for name in ("requirements-gpu.txt" if which("nvidia-smi") else "requirements.txt", "requirements-nodeps.txt"):
         pinned = pins(ROOT / name) | NEWER
         wanted = {package: pin for package, pin in pinned.items() if package not in {*own, *LEFT_OUT}}
         missing = [f"{package}=={pin}" for package, pin in wanted.items() if installed(package) != pin]

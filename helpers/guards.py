@@ -23,7 +23,7 @@ def lock(gpu: bool) -> dict[str, str]:
     Colab takes no constraints.txt."""
     from packaging.utils import canonicalize_name
 
-    names = ["requirements-gpu.txt"] if gpu else ["requirements.txt", "requirements-nodeps.txt"]
+    names = ["requirements-gpu.txt" if gpu else "requirements.txt", "requirements-nodeps.txt"]
     names += [] if gpu or colab.here() else ["constraints.txt"]
     lines = [line.partition("#")[0] for name in names for line in (ROOT / name).read_text(encoding="utf-8").split("\n")]
     pins = [line.strip().split("==") for line in lines if "==" in line]

@@ -10,7 +10,7 @@ import pytest
 from helpers import colab, guards, kernel
 
 ROOT = Path(__file__).resolve().parents[1]
-CPU, GPU = ("requirements.txt", "requirements-nodeps.txt"), ("requirements-gpu.txt",)
+CPU, GPU = (("requirements.txt", "requirements-nodeps.txt"), ("requirements-gpu.txt", "requirements-nodeps.txt"))
 
 ITS_OWN = ("torch", "numpy", "pandas", "matplotlib", "requests", "ipykernel")
 
