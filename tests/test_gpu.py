@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def compile_command(requirements: str, version: str) -> list[str]:
-    """Resolve for Linux (glibc 2.31) with an NVIDIA GPU, from metadata alone: nothing is downloaded, installed or to be compiled."""
+    """Resolve for Linux (glibc 2.31) with an NVIDIA GPU, from metadata alone and with nothing left to compile; nothing
+    is downloaded or installed."""
     platform = ["--python-version", version, "--python-platform", "x86_64-manylinux_2_31", "--only-binary", ":all:"]
     return [sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--no-header", *platform, requirements]
 
