@@ -13,6 +13,9 @@ from helpers.colab import installed
 
 ROOT = Path(__file__).resolve().parents[1]
 SILENT_S = 10.0  # a cell that says nothing for so long gets a sign of life
+# Rounds that a waiting thread of torch spins before it sleeps (libgomp: 300,000). With fewer, training is as quick on a
+# quiet machine, and several times quicker where another process computes on the same cores (tests/bench/cores.py).
+SPIN_ROUNDS = "3000"
 SHOWN = ("torch", "transformers", "trl", "unsloth")  # whose versions are printed
 
 
@@ -22,12 +25,13 @@ class RestartNeeded(RuntimeError):
 
 def prepare() -> None:
     """Install what is missing, on Colab only; print versions; from then on show our own errors as one line, and a sign
-    of life where a cell is long silent.
+    of life where a cell is long silent. Torch, loaded later, shares the cores with other processes.
 
     Raises:
         RestartNeeded: a package was imported before its present version was installed.
         RuntimeError: an installation failed.
     """
+    os.environ.setdefault("GOMP_SPINCOUNT", SPIN_ROUNDS)  # read when torch is loaded
     if colab.here():
         colab.install()
     if old := _outdated():

@@ -147,6 +147,13 @@ def test_a_restart_is_asked_for_only_where_another_version_is_loaded(monkeypatch
         kernel.prepare()
 
 
+def test_torch_shares_the_cores_unless_the_reader_said_otherwise():
+    """In a process of its own, since torch reads it once, when it is loaded."""
+    code = "import os; from helpers import kernel; kernel.prepare(); print(os.environ['GOMP_SPINCOUNT'])"
+    assert run_cell(code, ROOT).stdout.endswith(f"\n{kernel.SPIN_ROUNDS}\n")
+    assert run_cell(code, ROOT, GOMP_SPINCOUNT="7").stdout.endswith("\n7\n")
+
+
 # --- errors in a notebook ---
 
 
