@@ -9,7 +9,6 @@ from pathlib import Path
 from types import MethodType
 
 from helpers import colab
-from helpers.colab import installed
 
 ROOT = Path(__file__).resolve().parents[1]
 SILENT_S = 10.0  # a cell that says nothing for so long gets a sign of life
@@ -38,7 +37,7 @@ def prepare() -> None:
         raise RestartNeeded(f"restart the kernel, then run all cells again: {'; '.join(old)}")
     _explain_errors()
     _keep_company()
-    named = ", ".join(f"{name} {installed(name) or 'missing'}" for name in SHOWN)
+    named = ", ".join(f"{name} {colab.installed(name) or 'missing'}" for name in SHOWN)
     print(f"Python {sys.version.split()[0]}, {named}")
 
 
@@ -55,7 +54,7 @@ def _outdated() -> list[str]:
     return [
         f"{name} {have} is loaded, {now} is installed"
         for name, have in loaded.items()
-        if have and (now := installed(name)) and str(have).partition("+")[0] != now.partition("+")[0]
+        if have and (now := colab.installed(name)) and str(have).partition("+")[0] != now.partition("+")[0]
     ]
 
 

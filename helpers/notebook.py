@@ -10,6 +10,7 @@ import html
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -355,9 +356,16 @@ def _without_widget(output: dict) -> dict | None:
 
 
 def refresh(names: list[str]) -> None:
-    """Run notebooks with their defaults and keep the outputs in notebooks/, without times, paths or widget state."""
+    """Run notebooks with their defaults and keep the outputs in notebooks/, without times, paths or widget state.
+
+    What an earlier run left in a notebook's folder is set aside, as NAME.before, or it would be gone on with.
+    """
     for notebook in [find(name) for name in names] or sorted(NOTEBOOKS.glob("*.ipynb")):
         print(f"== {notebook.name}", flush=True)
+        left = ROOT / "runs" / notebook.stem
+        if left.exists():
+            shutil.rmtree(left.with_suffix(".before"), ignore_errors=True)
+            left.rename(left.with_suffix(".before"))
         executed = json.loads(run(notebook, stdout=None).read_text(encoding="utf-8"))
         executed["cells"] = [
             cell for cell in executed["cells"] if "injected-parameters" not in cell["metadata"].get("tags", [])
@@ -365,7 +373,7 @@ def refresh(names: list[str]) -> None:
         for cell in executed["cells"]:
             cell["metadata"] = {k: v for k, v in cell["metadata"].items() if k == "tags" and v}
             if cell["cell_type"] == "code":
-                cell["outputs"] = [o for o in map(_tidy, cell["outputs"]) if o]
+                cell["outputs"] = _joined([o for o in map(_tidy, cell["outputs"]) if o])
         executed["metadata"] = {k: v for k, v in executed["metadata"].items() if k in ("kernelspec", "language_info")}
         text = json.dumps(executed, indent=1, ensure_ascii=False).replace(str(ROOT) + "/", "").replace(str(ROOT), ".")
         notebook.write_text(text + "\n", encoding="utf-8")
@@ -378,6 +386,19 @@ def _tidy(output: dict) -> dict | None:
     if "image/png" in output.get("data", {}):
         output["data"]["text/plain"] = "<Figure>"
     return output
+
+
+def _joined(outputs: list[dict]) -> list[dict]:
+    """The outputs with what was printed in pieces, one after another, as one."""
+    joined: list[dict] = []
+    for output in outputs:
+        before = joined[-1] if joined else {}
+        if output["output_type"] == before.get("output_type") == "stream" and output["name"] == before["name"]:
+            before["text"] = "".join(before["text"]) + "".join(output["text"])
+            before["text"] = before["text"].splitlines(keepends=True)
+        else:
+            joined.append(output)
+    return joined
 
 
 def given(pairs: list[str]) -> dict:

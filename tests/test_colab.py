@@ -30,7 +30,6 @@ def there(monkeypatch, tmp_path):
     have = dict.fromkeys((*ITS_OWN, "ipywidgets", "trl", "torchao"), "1.0")
     asked = []
     monkeypatch.setattr(colab, "installed", have.get)
-    monkeypatch.setattr(kernel, "installed", have.get)
     monkeypatch.setattr(kernel, "_outdated", lambda: [])
     monkeypatch.setattr(colab, "_pip", lambda packages, own: asked.append((packages, own)))
     return have, asked

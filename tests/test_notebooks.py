@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from itertools import pairwise
 from pathlib import Path
 
 import psutil
@@ -83,8 +84,9 @@ def test_outputs_are_committed_clean_and_without_paths(path):
     for cell in cells(path, "code"):
         assert cell["execution_count"], f"never run: {source(cell)[:60]}"
         assert "injected-parameters" not in tags(cell)
-        for output in cell["outputs"]:
-            assert output["output_type"] != "error" and output.get("name") != "stderr"
+        names = [output.get("name") for output in cell["outputs"]]
+        assert "stderr" not in names and ("stdout", "stdout") not in pairwise(names)  # what was printed is in one piece
+        assert all(output["output_type"] != "error" for output in cell["outputs"])
         if "nbval-check-output" in tags(cell):
             assert cell["outputs"]
             for output in cell["outputs"]:  # text that is the same on every machine: no pictures, no addresses
@@ -151,6 +153,24 @@ def test_a_failing_cell_fails_the_run_and_names_the_file(tmp_path):
         notebook.run(path, {}, tmp_path / "out.ipynb")
     saved = (tmp_path / "out.ipynb").read_text()
     assert "so far" in saved and "never\\n" not in saved
+
+
+def test_refreshed_outputs_are_of_a_run_from_the_start_and_in_one_piece(tmp_path, monkeypatch):
+    monkeypatch.setattr(notebook, "ROOT", tmp_path)
+    left = tmp_path / "runs" / "made" / "result.json"
+    left.parent.mkdir(parents=True)
+    left.write_text("{}")
+    pieces = "for i in range(3): print(i, flush=True); time.sleep(0.5)"
+    noise = f"print('noise', file=sys.stderr); print({str(left)!r}, os.path.exists({str(left)!r}))"
+    path = made(tmp_path, "alpha = 1", "import os, sys, time", pieces, noise)
+    notebook.refresh([str(path)])
+    printed = [cell["outputs"] for cell in json.loads(path.read_text())["cells"]]
+    assert [[o["name"] for o in outputs] for outputs in printed] == [[], [], ["stdout"], ["stdout"]]
+    assert ["".join(o["text"]) for outputs in printed for o in outputs] == [
+        "0\n1\n2\n",
+        "runs/made/result.json False\n",
+    ]
+    assert (tmp_path / "runs" / "made.before" / "result.json").read_text() == "{}"
 
 
 def test_a_killed_kernel_is_told_from_a_finished_run(tmp_path):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import kernel, notebook, publish
+from helpers import colab, kernel, notebook, publish
 
 ROOT = Path(__file__).resolve().parents[1]
 ADDRESS = "https://github.com/somebody/rlvr-workbook"
@@ -139,7 +139,7 @@ def test_a_restart_is_asked_for_only_where_another_version_is_loaded(monkeypatch
     kernel.prepare()
     assert "Python 3" in capsys.readouterr().out
     for tag in ("", "+cpu", "+cu130"):  # torch says how it was built, its package may not
-        same = kernel.installed("torch").partition("+")[0] + tag
+        same = colab.installed("torch").partition("+")[0] + tag
         monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(__version__=same))
         kernel.prepare()
     monkeypatch.setitem(sys.modules, "numpy", types.SimpleNamespace(__version__="0.1"))
