@@ -1,17 +1,26 @@
 """What the set-up cell installs on Colab, and what of Colab's it leaves alone."""
 
 import importlib.metadata
+import subprocess
 import sys
 import types
 from pathlib import Path
 
 import pytest
+from resolving import compile_command, resolved, skip_without_index
 
 from helpers import colab, guards, kernel
 
 ROOT = Path(__file__).resolve().parents[1]
 CPU, GPU = (("requirements.txt", "requirements-nodeps.txt"), ("requirements-gpu.txt", "requirements-nodeps.txt"))
 
+# Colab's image for GPUs of 2026-08-19, Python 3.13, as far as its versions stay: github.com/googlecolab/backend-info,
+# pip-freeze.gpu.txt.
+IMAGE = {
+    "torch": "2.11.0", "torchvision": "0.26.0", "torchaudio": "2.11.0", "numpy": "2.1.3", "pandas": "2.2.3",
+    "matplotlib": "3.10.0", "psutil": "5.9.5", "requests": "2.32.4", "tornado": "6.5.7", "ipykernel": "6.17.1",
+    "ipython": "7.34.0",
+}  # fmt: skip
 ITS_OWN = ("torch", "numpy", "pandas", "matplotlib", "requests", "ipykernel")
 
 
@@ -57,6 +66,26 @@ def test_only_what_differs_from_the_pins_is_installed(there):
     kernel.prepare()
     pin = colab.pins(ROOT / CPU[1])["unsloth"]
     assert [packages for packages, _ in asked] == [["--no-deps", f"unsloth=={pin}"]]
+
+
+@pytest.mark.parametrize("files", [CPU, GPU], ids=["cpu", "gpu"])
+def test_what_is_installed_fits_beside_what_stays(there, monkeypatch, tmp_path, files):
+    """What pip is asked for, resolved with the versions of a real image: one that does not fit would end in an error,
+    or change what Colab stands on."""
+    skip_without_index(tmp_path)
+    monkeypatch.setattr(colab, "which", lambda name: "/usr/bin/nvidia-smi" if files is GPU else None)
+    have, asked = there
+    have.clear()
+    have |= IMAGE
+    kernel.prepare()
+    (tmp_path / "own.txt").write_text("".join(f"{name}=={version}\n" for name, version in asked[0][1].items()))
+    (tmp_path / "asked.txt").write_text("\n".join(asked[0][0]))
+    command = compile_command(tmp_path / "asked.txt", "3.13", "--constraint", str(tmp_path / "own.txt"))
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = resolved(done.stdout)
+    assert found["torch"] == IMAGE["torch"] and found["trl"] == colab.pins(ROOT / files[0])["trl"]
+    assert not {name for name in found.keys() & IMAGE.keys() if found[name] != IMAGE[name]}
 
 
 def test_every_name_on_the_lists_is_still_one_of_ours():

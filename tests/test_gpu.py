@@ -7,31 +7,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from packaging.utils import canonicalize_name
+from resolving import compile_command, resolved, skip_without_index
 
 from helpers import colab, guards
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def compile_command(requirements: str, version: str) -> list[str]:
-    """Resolve for Linux (glibc 2.31) with an NVIDIA GPU, from metadata alone and with nothing left to compile; nothing
-    is downloaded or installed."""
-    platform = ["--python-version", version, "--python-platform", "x86_64-manylinux_2_31", "--only-binary", ":all:"]
-    return [sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--no-header", *platform, requirements]
-
-
 def test_the_gpu_requirements_resolve(tmp_path):
-    (tmp_path / "one.txt").write_text("packaging==26.4\n")
-    try:
-        probe = subprocess.run(
-            compile_command(str(tmp_path / "one.txt"), "3.12"), capture_output=True, text=True, timeout=60
-        )
-    except subprocess.TimeoutExpired:
-        pytest.skip("no package index within a minute")
-    if probe.returncode:
-        pytest.skip(f"no package index can be reached: {probe.stderr[-300:]}")
+    skip_without_index(tmp_path)
     running = {
         version: subprocess.Popen(
             compile_command("requirements-gpu.txt", version), cwd=ROOT, text=True,
@@ -42,7 +27,7 @@ def test_the_gpu_requirements_resolve(tmp_path):
     for version, process in running.items():
         said, wrong = process.communicate(timeout=600)
         assert process.returncode == 0, f"Python {version}: {wrong[-2000:]}"
-        found = dict(line.split("==") for line in said.split("\n") if "==" in line and line[0].isalpha())
+        found = resolved(said)
         pinned = colab.pins(ROOT / "requirements-gpu.txt")
         assert pinned and {canonicalize_name(name): pin for name, pin in pinned.items()}.items() <= found.items()
         assert len(found) > 150
