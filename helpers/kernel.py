@@ -46,6 +46,11 @@ def shell():
     return sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
 
 
+def watched() -> bool:
+    """Whether this is a notebook that somebody may be looking at, be it Jupyter's, VS Code's or Colab's."""
+    return os.environ.get("TQDM_DISABLE") != "1" and hasattr(shell(), "kernel")
+
+
 def _outdated() -> list[str]:
     """The packages whose loaded version is not the installed one, in words. A build tag, such as +cu130, is no
     difference: torch names it, and its package does not."""
@@ -64,7 +69,7 @@ def _outdated() -> list[str]:
 def _keep_company() -> None:
     """In a notebook that someone watches, say of a silent cell that it is still at work."""
     ours = shell()
-    if ours is None or os.environ.get("TQDM_DISABLE") == "1" or hasattr(ours, "sign_of_life"):
+    if not watched() or hasattr(ours, "sign_of_life"):
         return
     ours.sign_of_life = _SignOfLife()
     ours.sign_of_life.begin(None)  # of the set-up cell itself, whose end will be told

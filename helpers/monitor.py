@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from helpers.kernel import shell
+from helpers.kernel import watched
 
 log = logging.getLogger(__name__)
 
@@ -186,7 +186,7 @@ def _renewing_line():
         return None
     if sys.stdout.isatty():
         return lambda text, last: print(f"\r\x1b[K{text}", end="\n" if last else "", flush=True)
-    if type(shell()).__name__ != "ZMQInteractiveShell":
+    if not watched():
         return None
     from IPython.display import display
 

@@ -1,11 +1,10 @@
 """What the widgets are made of: something to show with and without a front end, a filter, pages with a slider."""
 
-import os
 from collections.abc import Callable
 from types import ModuleType
 
 from helpers import widget_views as views
-from helpers.kernel import shell
+from helpers.kernel import watched
 
 # How a cell's output names a widget (packages/schema/messages.md of ipywidgets); ipywidgets 7, which Colab has, does
 # not make it itself.
@@ -37,7 +36,7 @@ class Shown:
 
 def front_end() -> ModuleType | None:
     """The ipywidgets module where somebody may be looking on, else None."""
-    if os.environ.get("TQDM_DISABLE") == "1" or not hasattr(shell(), "kernel"):  # a headless run; no notebook
+    if not watched():
         return None
     try:
         import ipywidgets

@@ -634,12 +634,14 @@ def test_progress_renews_one_line_in_a_terminal(capsys, monkeypatch):
     assert said.count("\n") == 1 and "\r" in said and "3 of 3, reward 0.2" in said and said.endswith("done\n")
 
 
-def test_progress_renews_one_output_in_a_notebook_and_is_quiet_in_a_headless_run(tmp_path):
+@pytest.mark.parametrize("kind", ["ZMQInteractiveShell", "Shell"])  # Jupyter's, and one derived from it, as Colab's is
+def test_progress_renews_one_output_in_a_notebook_and_is_quiet_in_a_headless_run(kind):
     import nbformat
     from nbclient import NotebookClient
 
     code = f"""
 import os, sys, time
+get_ipython().__class__ = type({kind!r}, (type(get_ipython()),), {{}})
 sys.path.insert(0, {str(ROOT)!r})
 os.environ.pop("TQDM_DISABLE", None)
 from helpers.rollouts import Progress
