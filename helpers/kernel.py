@@ -77,6 +77,12 @@ def _keep_company() -> None:
     ours.events.register("post_run_cell", ours.sign_of_life.end)
 
 
+def spoke() -> None:
+    """Note that a cell is not silent, where it shows how far it is in another way than by printing."""
+    if life := getattr(shell(), "sign_of_life", None):
+        life.spoke = time.monotonic()
+
+
 class _SignOfLife:
     """Writes to standard error while a cell runs and prints nothing: importing, loading, compiling."""
 

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from helpers.kernel import watched
+from helpers.kernel import spoke, watched
 
 log = logging.getLogger(__name__)
 
@@ -191,4 +191,9 @@ def _renewing_line():
     from IPython.display import display
 
     shown = display({"text/plain": ""}, raw=True, display_id=True)
-    return lambda text, last: shown.update({"text/plain": text}, raw=True)
+
+    def renew(text: str, last: bool) -> None:
+        shown.update({"text/plain": text}, raw=True)
+        spoke()
+
+    return renew

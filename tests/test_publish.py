@@ -208,14 +208,16 @@ def test_a_silent_cell_gives_a_sign_of_life_where_someone_watches(tmp_path, monk
     monkeypatch.setenv("TQDM_DISABLE", "0" if watched else "1")
     soon = "from helpers import kernel\nimport time\nkernel.SILENT_S = 3.0"
     silent, talking = "time.sleep(4)", "for _ in range(40):\n    print('.')\n    time.sleep(0.1)"
-    failing(tmp_path, soon, silent, talking, "1 / 0")
+    loop = "for step in range(40):\n    progress.step()\n    time.sleep(0.1)"
+    renewing = f"from helpers.monitor import Progress\nprogress = Progress('steps', 40)\n{loop}"
+    failing(tmp_path, soon, silent, talking, renewing, "1 / 0")
     cells = json.loads((tmp_path / "out.ipynb").read_text())["cells"]
     said = {
         "".join(cell["source"]): "".join("".join(o["text"]) for o in cell["outputs"] if o.get("name") == "stderr")
         for cell in cells if cell["cell_type"] == "code"
     }  # fmt: skip
     assert bool(re.fullmatch(r"still at work, \d+ s\n", said[silent])) is watched
-    assert not said[talking]
+    assert not said[talking] and not said[renewing]
 
 
 # --- README ---
