@@ -23,10 +23,9 @@ def lock(gpu: bool) -> dict[str, str]:
     Colab takes no constraints.txt."""
     from packaging.utils import canonicalize_name
 
-    names = ["requirements-gpu.txt" if gpu else "requirements.txt", "requirements-nodeps.txt"]
-    names += [] if gpu or colab.here() else ["constraints.txt"]
-    lines = [line.partition("#")[0] for name in names for line in (ROOT / name).read_text(encoding="utf-8").split("\n")]
-    pins = [line.strip().split("==") for line in lines if "==" in line]
+    names = [] if gpu or colab.here() else ["constraints.txt"]
+    names += ["requirements-gpu.txt" if gpu else "requirements.txt", "requirements-nodeps.txt"]
+    pins = [pin for name in names for pin in colab.pins(ROOT / name).items()]
     return {canonicalize_name(name): wanted for name, wanted in pins}
 
 
@@ -56,14 +55,7 @@ def check_versions() -> list[tuple[str, str, str]]:
 def differences(pins: dict[str, str]) -> list[tuple[str, str, str]]:
     """(package, expected, found) for each pin that the installed version does not meet. A build tag, such as +cpu, is
     no difference."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    found = {}
-    for name in pins:
-        try:
-            found[name] = version(name).partition("+")[0]
-        except PackageNotFoundError:
-            found[name] = "missing"
+    found = {name: (colab.installed(name) or "missing").partition("+")[0] for name in pins}
     return [(name, wanted, found[name]) for name, wanted in pins.items() if found[name] != wanted]
 
 

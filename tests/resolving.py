@@ -9,19 +9,9 @@ import pytest
 
 def compile_command(requirements, version: str, *options: str) -> list[str]:
     """The command that resolves a requirements file for Linux (glibc 2.31) and a version of Python."""
+    uv = [sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--no-header"]
     platform = ["--python-version", version, "--python-platform", "x86_64-manylinux_2_31", "--only-binary", ":all:"]
-    return [
-        sys.executable,
-        "-m",
-        "uv",
-        "pip",
-        "compile",
-        "--quiet",
-        "--no-header",
-        *platform,
-        *options,
-        str(requirements),
-    ]
+    return [*uv, *platform, *options, str(requirements)]
 
 
 def skip_without_index(tmp_path) -> None:
