@@ -36,7 +36,7 @@ setup-gpu: requirements-gpu.txt requirements-nodeps.txt ## make .venv for a mach
 	@echo "set-up done"
 
 demo: setup ## benchmark, profile, warm up, train and validate the embedded policy; report in runs/demo/report.html
-	@$(PY) -m helpers.demo
+	@$(PY) -m helpers.run.demo
 
 test: setup lint ## run every test, notebooks included
 	@$(PY) -m pytest
@@ -48,29 +48,29 @@ lint: setup ## check style and types
 	@$(PY) -m mypy
 
 notebooks: setup ## run every notebook headless, executed copies under runs/
-	@for path in notebooks/*.ipynb; do echo "== $$path"; $(PY) -m helpers.notebook run $$path || exit 1; done
+	@for path in notebooks/*.ipynb; do echo "== $$path"; $(PY) -m helpers.run.headless run $$path || exit 1; done
 
 run: setup ## run one notebook headless: make run NB=05 P="environment=sudoku steps=40"
 	@test -n "$(NB)" || { echo 'which notebook? make run NB=05 P="environment=sudoku steps=40"'; exit 1; }
-	@$(PY) -m helpers.notebook run $(NB) $(P)
+	@$(PY) -m helpers.run.headless run $(NB) $(P)
 
 script: setup ## make a notebook a script that accelerate launch can run on several GPUs: make script NB=05
 	@test -n "$(NB)" || { echo 'which notebook? make script NB=05'; exit 1; }
-	@$(PY) -m helpers.script $(NB)
+	@$(PY) -m helpers.run.script $(NB)
 
 batch: setup ## run a plan of notebooks x models x environments x seeds: make batch PLAN=docs/plan.yaml
 	@test -n "$(PLAN)" || { echo 'which plan? make batch PLAN=docs/plan.yaml'; exit 1; }
-	@$(PY) -m helpers.batch $(PLAN)
+	@$(PY) -m helpers.run.batch $(PLAN)
 
 lab: setup ## open the notebooks in JupyterLab
 	@$(PY) -m jupyter lab notebooks $(if $(filter 0,$(shell id -u)),--allow-root)
 
 refresh: setup ## run every notebook with its defaults and keep the outputs in notebooks/
-	@$(PY) -m helpers.notebook refresh
-	@$(PY) -m helpers.publish
+	@$(PY) -m helpers.run.headless refresh
+	@$(PY) -m helpers.run.publish
 
 publish: setup ## write the set-up cell, badges and thumbnails anew (after a change of the address or of a notebook)
-	@$(PY) -m helpers.publish
+	@$(PY) -m helpers.run.publish
 
 clean: ## remove what runs wrote; .venv stays
 	rm -rf runs unsloth_compiled_cache notebooks/unsloth_compiled_cache .pytest_cache .ruff_cache .mypy_cache .hypothesis

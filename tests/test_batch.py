@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from helpers import batch, leaderboard, notebook
-from helpers.page import clean
+from helpers import here
+from helpers.run import batch, leaderboard
+from helpers.show.page import clean
 
 ROOT = Path(__file__).resolve().parents[1]
 PARAMETERS = 'environment = "sudoku"\nmodel = None\nhardware = "auto"\nseed = 0\nsteps = 3\nwarm = ""\nout_dir = None'
@@ -120,7 +121,7 @@ def test_a_wrong_plan_is_refused_before_anything_runs(tmp_path, monkeypatch, cha
 def test_the_command_line_says_what_is_wrong(tmp_path):
     for text, says in (("notebooks: [99]", "no notebook '99'"), ("[]", "is no plan"), ("notes: 1", "'notebooks'")):
         (tmp_path / "p.yaml").write_text(text)
-        command = [sys.executable, "-m", "helpers.batch", str(tmp_path / "p.yaml")]
+        command = [sys.executable, "-m", "helpers.run.batch", str(tmp_path / "p.yaml")]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         assert done.returncode == 2 and says in done.stderr and "Traceback" not in done.stderr
 
@@ -220,7 +221,7 @@ def test_a_killed_batch_goes_on_where_it_was(tmp_path):
         tmp_path, "slow", TRAIN, "import time\nif seed == 1 and not (out / 'go').exists():\n    time.sleep(600)"
     )
     asked = plan(tmp_path, [slow])
-    command = [sys.executable, "-m", "helpers.batch", str(tmp_path / "night.yaml")]
+    command = [sys.executable, "-m", "helpers.run.batch", str(tmp_path / "night.yaml")]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, start_new_session=True)
     out, deadline = tmp_path / "out", time.monotonic() + 600
     while not (out / "slow-tiny-sudoku-seed1" / "count").is_file() and time.monotonic() < deadline:
@@ -327,5 +328,5 @@ def test_secrets_are_known_by_their_whole_name_or_their_shape(monkeypatch):
     monkeypatch.setenv("TOKENIZERS_PARALLELISM", "false-and-long")
     monkeypatch.setenv("MAX_TOKENS", "123456789")
     given = "a&b\"c'd/e+f a&amp;b&quot;c&#x27;d/e+f false-and-long 123456789 hf_abcdefghijklmnopqrstuvwxyz sk-short"
-    assert notebook.mask(given) == "***MY_API_KEY*** ***MY_API_KEY*** false-and-long 123456789 *** sk-short"
-    assert notebook.mask(json.dumps("a&b\"c'd/e+f")) == '"***MY_API_KEY***"'
+    assert here.mask(given) == "***MY_API_KEY*** ***MY_API_KEY*** false-and-long 123456789 *** sk-short"
+    assert here.mask(json.dumps("a&b\"c'd/e+f")) == '"***MY_API_KEY***"'

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from envs import load
-from helpers import benchmarks
+from helpers.measure import benchmarks
 
 NEMO = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "nemo_gym"
 

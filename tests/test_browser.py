@@ -17,7 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers import demo, leaderboard, notebook
+from helpers import here
+from helpers.run import demo, headless, leaderboard, results
 
 ROOT = Path(__file__).resolve().parents[1]
 SHOTS = ROOT / "runs" / "browser"
@@ -50,7 +51,7 @@ def page_of(browser):
 
 def with_parameters(name: str, path: Path, **values) -> None:
     """A copy of a notebook with other parameters and without outputs."""
-    saved = json.loads(notebook.find(name).read_text(encoding="utf-8"))
+    saved = json.loads(headless.find(name).read_text(encoding="utf-8"))
     for cell in saved["cells"]:
         if "parameters" in cell["metadata"].get("tags", []):
             lines = "".join(cell["source"])
@@ -277,9 +278,9 @@ def stand_in(number: str, parameters: dict, stdout=None) -> None:
     """What the notebooks leave: the pictures and results that the report reads."""
     import matplotlib.pyplot as plt
 
-    out = notebook.ROOT / parameters["out_dir"]
+    out = here.ROOT / parameters["out_dir"]
     out.mkdir(parents=True)
-    shutil.copy(notebook.find(number), out)
+    shutil.copy(headless.find(number), out)
     names = {"01": ("benchmark",), "02": ("strength", "groups"), "04": ("pass_at_k",), "06": ("steps", "transfer"),
              "05": ("training", "contrast_reward", "contrast_entropy")}  # fmt: skip
     for name in names[number]:
@@ -301,4 +302,4 @@ def stand_in(number: str, parameters: dict, stdout=None) -> None:
             "kinds": [{"kind": "k", "capability": "c", "base": 0.5}],
         },
     }
-    notebook.save_result(out, **fields[number])
+    results.save_result(out, **fields[number])

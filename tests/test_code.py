@@ -18,8 +18,9 @@ import pytest
 from envs import code_env, code_problems
 from envs.code_env import CodeEnv, answer, extract, make_rows, parse, read_rows, reward, same, score
 from envs.code_sandbox import Outcome, Run, Sandbox, SandboxError
-from helpers.contract import check_env
-from helpers.evaluation import CAPABILITIES, kind, stress_set
+from helpers.measure.contract import check_env
+from helpers.measure.evaluation import CAPABILITIES
+from helpers.measure.reward_profile import stress_set
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared"
 CASES = SHARED / "data" / "cases" / "code_dev.jsonl"
@@ -172,7 +173,7 @@ NOT_TAKEN = {
 def test_what_is_no_right_answer_earns_nothing_and_says_why(name):
     text, why = NOT_TAKEN[name]
     verdict = score(text, ADD)
-    assert (verdict.reward, kind(verdict.reason)) == (FAIL, why), verdict.reason
+    assert (verdict.reward, verdict.reason.partition(":")[0]) == (FAIL, why), verdict.reason
 
 
 PROGRAMS = {
@@ -212,7 +213,7 @@ def test_programs_read_stdin_and_print(name):
 def test_programs_that_fail_say_how(code, why):
     made = program(("3\n1 2 3\n", "6\n"), ("1\n-5\n", "-5\n"), time_limit_s=0.5)
     verdict = score(f"```python\n{code}\n```", made)
-    assert (verdict.reward, kind(verdict.reason)) == (FAIL, why), verdict.reason
+    assert (verdict.reward, verdict.reason.partition(":")[0]) == (FAIL, why), verdict.reason
 
 
 def test_parse_gives_the_code_and_no_more():
@@ -362,8 +363,8 @@ def test_a_row_that_is_no_task_is_refused_with_the_remedy():
 def test_the_reason_names_the_first_failure(body, why, words):
     verdict = score(f"def add(a, b):\n    {body}", row(time_limit_s=0.5))
     assert verdict.reward == FAIL
-    assert re.fullmatch(why, kind(verdict.reason)) and re.search(words, verdict.reason), verdict.reason
-    assert kind(verdict.reason) in CAPABILITIES
+    assert re.fullmatch(why, verdict.reason.partition(":")[0]) and re.search(words, verdict.reason), verdict.reason
+    assert verdict.reason.partition(":")[0] in CAPABILITIES
     assert len(verdict.reason) < 400
 
 
@@ -481,7 +482,7 @@ def test_messages_are_replayed_and_text_counts_only_without_calls():
     assert score([said], ADD).reward == PASS
     assert score([call("run", code=GOOD), said], ADD).reward == FAIL  # as live: nothing was handed in
     verdict = score([call("sumbit", code=GOOD)], ADD)
-    assert verdict.reward == FAIL and kind(verdict.reason) == "tool fault"
+    assert verdict.reward == FAIL and verdict.reason.partition(":")[0] == "tool fault"
     assert score([{"role": "user", "content": GOOD}], ADD).reward == FAIL
 
 

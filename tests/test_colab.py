@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from resolving import compile_command, resolved, skip_without_index
 
-from helpers import colab, guards, kernel
+from helpers.run import colab, kernel
+from helpers.train import guards, pins
 
 ROOT = Path(__file__).resolve().parents[1]
 CPU, GPU = (("requirements.txt", "requirements-nodeps.txt"), ("requirements-gpu.txt", "requirements-nodeps.txt"))
@@ -58,13 +59,13 @@ def test_what_colabs_kernel_stands_on_is_never_changed(there, monkeypatch, files
 
 def test_only_what_differs_from_the_pins_is_installed(there):
     have, asked = there
-    have |= colab.pins(ROOT / CPU[0]) | colab.pins(ROOT / CPU[1]) | colab.NEWER
+    have |= pins.pins(ROOT / CPU[0]) | pins.pins(ROOT / CPU[1]) | colab.NEWER
     have["torch"] = "1.0"  # its own, whatever it is
     kernel.prepare()
     assert asked == []
     have["unsloth"] = "2020.1"
     kernel.prepare()
-    pin = colab.pins(ROOT / CPU[1])["unsloth"]
+    pin = pins.pins(ROOT / CPU[1])["unsloth"]
     assert [packages for packages, _ in asked] == [["--no-deps", f"unsloth=={pin}"]]
 
 
@@ -84,12 +85,12 @@ def test_what_is_installed_fits_beside_what_stays(there, monkeypatch, tmp_path, 
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-2000:]
     found = resolved(done.stdout)
-    assert found["torch"] == IMAGE["torch"] and found["trl"] == colab.pins(ROOT / files[0])["trl"]
+    assert found["torch"] == IMAGE["torch"] and found["trl"] == pins.pins(ROOT / files[0])["trl"]
     assert not {name for name in found.keys() & IMAGE.keys() if found[name] != IMAGE[name]}
 
 
 def test_every_name_on_the_lists_is_still_one_of_ours():
-    named = {name for file in (*CPU, *GPU) for name in colab.pins(ROOT / file)}
+    named = {name for file in (*CPU, *GPU) for name in pins.pins(ROOT / file)}
     assert set(colab.LEFT_OUT) <= named
     assert not set(colab.LEFT_OUT) & set(guards.CORE)
 

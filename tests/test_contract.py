@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import envs
-from helpers.contract import CHECKS, ContractError, check_env, load_file
+from helpers.measure.contract import CHECKS, ContractError, check_env, load_file
 
 ROOT = Path(__file__).resolve().parents[1]
 EXTRA = [("sudoku", {"interactive": True}), ("sudoku", {"size": 6}), ("sudoku", {"size": 9, "difficulty": "hard"})]

@@ -18,9 +18,9 @@ import pytest
 from http_server import Server, completion, response
 
 from envs import load
-from helpers.endpoints import EndpointError, EndpointPolicy, fields_of, models_in
-from helpers.policies import LocalPolicy, open_model
-from helpers.rollouts import rollout
+from helpers.rollout.endpoints import EndpointError, EndpointPolicy, fields_of, models_in
+from helpers.rollout.policies import LocalPolicy, open_model
+from helpers.rollout.rollouts import Sampling, rollout
 from helpers.tiny_policy import PATH
 
 KEY = 'sk-test-"0123456789'  # a quote, so that JSON writes it differently
@@ -426,7 +426,7 @@ def _call(call):
 def test_episodes_with_tools_run_against_a_served_model(serve):
     rows = sudoku.make_rows(4, interactive=True)
     model = EndpointPolicy(str(PATH), serve, at_once=2)
-    episodes = rollout(sudoku, rows, model, name="served", tools=True, max_tokens=48, max_steps=3, quiet=True)
+    episodes = rollout(sudoku, rows, model, Sampling(tools=True, max_tokens=48, max_steps=3), name="served", quiet=True)
     assert all(e["reward"] in (0.0, 1.0) for e in episodes) and any(e["steps"] > 1 for e in episodes)
 
 

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from envs import load
-from helpers import evaluation
-from helpers.policies import OraclePolicy, RandomPolicy
-from helpers.rollouts import rollout
+from helpers.episodes import estimates
+from helpers.measure import evaluation, reward_profile
+from helpers.rollout.policies import OraclePolicy, RandomPolicy
+from helpers.rollout.rollouts import Sampling, rollout
 
 sudoku = load("sudoku")
 
@@ -29,13 +30,13 @@ def episodes(rewards: dict[str, list], reason="wrong cell: x"):
 def test_pass_at_k_equals_counting_all_subsets(case):
     n, c, k = case
     subsets = list(itertools.combinations([1] * c + [0] * (n - c), k))
-    assert evaluation.pass_at_k(n, c, k) == pytest.approx(sum(any(s) for s in subsets) / len(subsets))
+    assert estimates.pass_at_k(n, c, k) == pytest.approx(sum(any(s) for s in subsets) / len(subsets))
 
 
 @pytest.mark.parametrize("case", [(4, 5, 1), (4, 1, 5), (4, -1, 1), (0, 0, 1), (4, 1, 0)])
 def test_pass_at_k_refuses_nonsense(case):
     with pytest.raises(ValueError, match="pass@k needs"):
-        evaluation.pass_at_k(*case)
+        estimates.pass_at_k(*case)
 
 
 @pytest.mark.parametrize(  # Newcombe (1998), table I, method 3
@@ -43,14 +44,14 @@ def test_pass_at_k_refuses_nonsense(case):
     [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
 )
 def test_wilson_gives_the_published_intervals(c, n, low, high):
-    assert evaluation.wilson(c, n) == pytest.approx((low, high), abs=1e-4)
+    assert estimates.wilson(c, n) == pytest.approx((low, high), abs=1e-4)
 
 
 def test_bootstrap_covers_the_mean_about_as_often_as_it_says():
     rng = random.Random(0)
     hits = 0
     for trial in range(200):
-        low, high = evaluation.bootstrap([rng.random() < 0.3 for _ in range(80)], seed=trial, resamples=500)
+        low, high = estimates.bootstrap([rng.random() < 0.3 for _ in range(80)], seed=trial, resamples=500)
         hits += low <= 0.3 <= high
     assert 175 <= hits <= 199
 
@@ -124,11 +125,13 @@ def profile(module, weak=None, strong=None, n=40):
     rng = random.Random(0)
     half = {r["task_id"]: [float(rng.random() < 0.4) for _ in range(4)] for r in rows}
     found = {
-        "random": weak or rollout(module, rows, RandomPolicy(module, rows), name="random", samples=4, quiet=True),
+        "random": weak
+        or rollout(module, rows, RandomPolicy(module, rows), Sampling(samples=4), name="random", quiet=True),
         "model": _scripted(module, rows, half),
-        "oracle": strong or rollout(module, rows, OraclePolicy(module, rows), name="oracle", samples=4, quiet=True),
+        "oracle": strong
+        or rollout(module, rows, OraclePolicy(module, rows), Sampling(samples=4), name="oracle", quiet=True),
     }
-    return evaluation.reward_profile(module, rows[:8], found, train="model")
+    return reward_profile.reward_profile(module, rows[:8], found, train="model")
 
 
 def _scripted(module, rows, rewards):
@@ -143,7 +146,7 @@ def _scripted(module, rows, rewards):
                 for i, g in enumerate(gold)
             ]
 
-    return rollout(module, rows, Policy(), name="model", samples=4, quiet=True)
+    return rollout(module, rows, Policy(), Sampling(samples=4), name="model", quiet=True)
 
 
 def altered(score):
@@ -196,20 +199,20 @@ def test_a_small_but_steady_step_up_is_told_from_chance():
     }
     low, high = (evaluation.summary(found[name])["ci95"] for name in found)
     assert low[1] > high[0]  # side by side the two intervals overlap
-    reasons = evaluation.reward_profile(sudoku, rows[:8], found, train="before")["reasons"]
+    reasons = reward_profile.reward_profile(sudoku, rows[:8], found, train="before")["reasons"]
     assert not any("does not clearly beat" in reason for reason in reasons)
-    backwards = evaluation.reward_profile(sudoku, rows[:8], dict(reversed(found.items())), train="before")
+    backwards = reward_profile.reward_profile(sudoku, rows[:8], dict(reversed(found.items())), train="before")
     assert any("before (0.38) does not clearly beat after (0.42)" in reason for reason in backwards["reasons"])
 
 
 def test_a_policy_without_variance_is_sent_back():
     rows = sudoku.make_rows(30, split="validation")
     found = {
-        "random": rollout(sudoku, rows, RandomPolicy(sudoku, rows), name="random", samples=4, quiet=True),
+        "random": rollout(sudoku, rows, RandomPolicy(sudoku, rows), Sampling(samples=4), name="random", quiet=True),
         "model": _scripted(sudoku, rows, {r["task_id"]: [float(i % 2)] * 4 for i, r in enumerate(rows)}),
-        "oracle": rollout(sudoku, rows, OraclePolicy(sudoku, rows), name="oracle", samples=4, quiet=True),
+        "oracle": rollout(sudoku, rows, OraclePolicy(sudoku, rows), Sampling(samples=4), name="oracle", quiet=True),
     }
-    reasons = evaluation.reward_profile(sudoku, rows[:8], found, train="model")["reasons"]
+    reasons = reward_profile.reward_profile(sudoku, rows[:8], found, train="model")["reasons"]
     assert any("one reward only" in r for r in reasons) and any("nothing to select from" in r for r in reasons)
 
 
@@ -217,7 +220,7 @@ def test_a_policy_without_variance_is_sent_back():
 def test_no_answer_of_the_stress_set_earns_anything(name):
     module = load(name)
     rows = module.make_rows(20)
-    for kind, completions in evaluation.stress_set(module, rows).items():
+    for kind, completions in reward_profile.stress_set(module, rows).items():
         assert len(completions) == 20
         for completion, row in zip(completions, rows):
             assert module.score(completion, row).reward == 0.0, (kind, json.loads(row["task"]))

@@ -9,10 +9,15 @@ from pathlib import Path
 import pytest
 
 from envs import NAMES, load
-from helpers import contract, evaluation, exercises, mixing, notebook, rollouts, trajectory
-from helpers.policies import OraclePolicy, RandomPolicy
-from helpers.scripted_writer import ScriptedWriter
-from helpers.synthesis import build, write
+from helpers.episodes import estimates, training_rows
+from helpers.episodes.record import kind_of
+from helpers.measure import contract, evaluation
+from helpers.rollout import rollouts
+from helpers.rollout.policies import OraclePolicy, RandomPolicy
+from helpers.run import exercises, results
+from helpers.tasks import mixing
+from helpers.tasks.scripted_writer import ScriptedWriter
+from helpers.tasks.synthesis import build, write
 
 ROOT = Path(__file__).resolve().parents[1]
 PATHS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -36,7 +41,7 @@ def said(capsys):
 
 def result(folder, **fields):
     folder.mkdir(parents=True, exist_ok=True)
-    return notebook.save_result(folder, environment="sudoku", seed=0, **fields)
+    return results.save_result(folder, environment="sudoku", seed=0, **fields)
 
 
 def change(gain, low, high):
@@ -45,9 +50,9 @@ def change(gain, low, high):
 
 def mixed(env, rows, samples=8):
     """Episodes of which some are right, more in the earlier tasks."""
-    play = {"samples": samples, "seed": 0, "quiet": True}
-    wrong = rollouts.rollout(env, rows, RandomPolicy(env, rows, 0), name="random", **play)
-    right = rollouts.rollout(env, rows, OraclePolicy(env, rows), name="oracle", **play)
+    play = rollouts.Sampling(samples=samples)
+    wrong = rollouts.rollout(env, rows, RandomPolicy(env, rows, 0), play, name="random", quiet=True)
+    right = rollouts.rollout(env, rows, OraclePolicy(env, rows), play, name="oracle", quiet=True)
     place = {row["task_id"]: n for n, row in enumerate(rows)}
     pick = {(e["task_id"], e["sample"]): e for e in right if e["sample"] >= place[e["task_id"]]}
     return [pick.get((e["task_id"], e["sample"]), e) for e in wrong]
@@ -136,7 +141,7 @@ def test_quickstart_counts_dead_groups_and_compares_a_shorter_run(sudoku, said, 
     env, rows, episodes = sudoku
     here = result(tmp_path / "here", difficulty="easy", steps=80, change=change(0.2, 0.1, 0.3))
     facts = (env, rows[0], episodes, here)
-    groups = evaluation.groups(episodes).values()
+    groups = estimates.groups(episodes).values()
     dead = sum(len(set(group)) == 1 for group in groups) / len(groups)
     assert 0 < dead < 1
     assert said(exercises.quickstart, 2, dead, *facts).startswith("right")
@@ -157,7 +162,7 @@ def test_benchmark(sudoku, said):
     assert ask(1, 1 - (6 * 5 * 4 * 3) / (8 * 7 * 6 * 5)).startswith("right")
     assert ask(1, 1 - 0.75**4).startswith("not yet: draw 4 of the 8")
     worst = evaluation.failures(episodes)[0]["kind"]
-    fine = [e["reward"] == 1 or evaluation.kind(e["reason"]) == worst for e in episodes]
+    fine = [e["reward"] == 1 or kind_of(e) == worst for e in episodes]
     assert ask(2, sum(fine) / len(fine)).startswith(f"right: '{worst}' is all")
     assert ask(2, 0.0).startswith("not yet: each answer")
     assert ask(3, 4).startswith("right: 48 tasks instead of 12") and "of the width" in ask(3, 2)
@@ -227,8 +232,8 @@ def test_sft_warmup(sudoku, said, tmp_path):
     run("near", "dpo", 12, 0.25, {"1": 0.2, "4": 0.5})
     run("long", "demonstrations", 60, 0.4, {"1": 0.6, "4": 0.7})
     ask = lambda n, answer: said(exercises.sft_warmup, n, answer, env, episodes, here)  # noqa: E731
-    pairs = sum(len(set(group)) > 1 for group in evaluation.groups(episodes).values())
-    assert pairs == len(trajectory.dpo_rows(episodes, env)) > 1
+    pairs = sum(len(set(group)) > 1 for group in estimates.groups(episodes).values())
+    assert pairs == len(training_rows.dpo_rows(episodes, env)) > 1
     assert ask(1, pairs).startswith("right") and ask(1, pairs - 1).startswith("not yet: a pair needs")
     assert ask(2, (tmp_path / "own", "lower")).startswith("right: demonstrations gains +0.200 (+0.160 to")
     assert ask(2, (tmp_path / "own", "higher")).startswith("not yet: you said higher, but")
@@ -247,7 +252,7 @@ def test_grpo(said, tmp_path):
     here = result(tmp_path / "here", **shape, prompts_per_step=8, group_size=8, dead_groups=0.4)
     result(tmp_path / "small", **shape, prompts_per_step=16, group_size=4, dead_groups=0.6)
     result(tmp_path / "other", **shape, prompts_per_step=8, group_size=4, dead_groups=0.6)
-    history = [{"frac_reward_zero_std": share} for share in (0.2, 0.4, 0.6)]
+    history = [{"dead_groups": share} for share in (0.2, 0.4, 0.6)]
     ask = lambda n, answer: said(exercises.grpo, n, answer, 8, history, here)  # noqa: E731
     assert ask(1, 7).startswith("right") and ask(1, 8).startswith("not yet: what is each reward less")
     assert ask(2, 0.4).startswith("right") and ask(2, 0.6).startswith("not yet: the mean over all steps")
@@ -259,9 +264,9 @@ def test_grpo(said, tmp_path):
 def test_validate(said, tmp_path):
     env = load("sudoku")
     rows = env.make_rows(20, split="test")
-    play = {"samples": 2, "seed": 0, "quiet": True}
-    low = rollouts.rollout(env, rows, RandomPolicy(env, rows, 0), name="low", **play)
-    high = rollouts.rollout(env, rows, OraclePolicy(env, rows), name="high", **play)
+    play = rollouts.Sampling(samples=2)
+    low = rollouts.rollout(env, rows, RandomPolicy(env, rows, 0), play, name="low", quiet=True)
+    high = rollouts.rollout(env, rows, OraclePolicy(env, rows), play, name="high", quiet=True)
     pairs = {"sudoku easy": (low, high), "sudoku medium": (low, low)}
     moved = [{"tasks": "sudoku easy", "moved": "gained"}, {"tasks": "sudoku medium", "moved": "not shown"}]
     here = result(tmp_path / "here", changes=moved)
@@ -317,10 +322,10 @@ def calling(name, **arguments):
 def test_workplace_agent(said, tmp_path):
     env = load("workplace")
     row = env.make_rows(1, domain=("email", "calendar"), difficulty="easy")[0]
-    here = notebook.save_result(tmp_path, environment="workplace", seed=0, difficulty="starter", failures=[])
+    here = results.save_result(tmp_path, environment="workplace", seed=0, difficulty="starter", failures=[])
     (tmp_path / "easy").mkdir()
     kinds = [{"kind": "missing write", "share": 0.5}, {"kind": "wrong value", "share": 0.1}]
-    notebook.save_result(tmp_path / "easy", environment="workplace", seed=0, difficulty="easy", failures=kinds)
+    results.save_result(tmp_path / "easy", environment="workplace", seed=0, difficulty="easy", failures=kinds)
     ask = lambda n, answer: said(exercises.workplace_agent, n, answer, env, row, here)  # noqa: E731
     gold = env.answer(row)
     more = calling("email_send_email", recipient="ada.lindqvist@larkfield.example", subject="Hello", body="Hello")
@@ -444,7 +449,11 @@ SLOPPY = {
 def served():
     env = load("sudoku")
     rows = env.make_rows(30, split="validation")
-    return env, rows, rollouts.rollout(env, rows, OraclePolicy(env, rows), name="oracle", samples=1, quiet=True)
+    return (
+        env,
+        rows,
+        rollouts.rollout(env, rows, OraclePolicy(env, rows), rollouts.Sampling(samples=1), name="oracle", quiet=True),
+    )
 
 
 def test_serve_and_scale(served, said, tmp_path):

@@ -10,7 +10,7 @@ from pathlib import Path
 from packaging.utils import canonicalize_name
 from resolving import compile_command, resolved, skip_without_index
 
-from helpers import colab, guards
+from helpers.train import guards, pins
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -28,7 +28,7 @@ def test_the_gpu_requirements_resolve(tmp_path):
         said, wrong = process.communicate(timeout=600)
         assert process.returncode == 0, f"Python {version}: {wrong[-2000:]}"
         found = resolved(said)
-        pinned = colab.pins(ROOT / "requirements-gpu.txt")
+        pinned = pins.pins(ROOT / "requirements-gpu.txt")
         assert pinned and {canonicalize_name(name): pin for name, pin in pinned.items()}.items() <= found.items()
         assert len(found) > 150
 

@@ -9,10 +9,12 @@ from types import SimpleNamespace
 import pytest
 
 from envs import load
-from helpers import guards, selection, training
-from helpers.policies import OraclePolicy, RandomPolicy
-from helpers.rollouts import rollout
+from helpers.rollout.policies import OraclePolicy, RandomPolicy
+from helpers.rollout.rollouts import Sampling, rollout
+from helpers.tasks import selection
 from helpers.tiny_policy import PATH as TINY
+from helpers.train import guards, profiles
+from helpers.train.recorder import Recorder
 
 ROOT = Path(__file__).resolve().parents[1]
 sudoku = load("sudoku")
@@ -28,8 +30,8 @@ from transformers import TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 from envs import load
 from helpers import guards, saving, training
-from helpers.policies import LocalPolicy, model_path
-from helpers.rollouts import rollout
+from helpers.rollout.policies import LocalPolicy, model_path
+from helpers.rollout.command_line import rollout
 
 out, facts = Path(sys.argv[1]), {}
 env = load("sudoku")
@@ -153,7 +155,7 @@ def test_the_kl_term_is_there_only_where_it_is_asked_for(facts):
 
 
 def test_what_is_drawn_beside_the_reward_is_logged(facts):
-    watched = {"reward_std", "group_spread", "frac_reward_zero_std", "completions/clipped_ratio", "unjudged"}
+    watched = {"reward_std", "group_spread", "dead_groups", "completions/clipped_ratio", "unjudged"}
     assert all(watched <= set(row) for row in facts["dapo"]["rows"])
     assert all(0 < row["reward_s"] < row["step_s"] for row in facts["dapo"]["rows"])
 
@@ -165,7 +167,7 @@ def test_held_out_tasks_are_measured_on_the_way_and_end_the_run(facts):
 
 
 def test_what_is_logged_is_drawn(facts):
-    from helpers import plots
+    from helpers.show import plots
 
     panels = list(plots.training(facts["held out"]["rows"], "a title"))
     plots.close(panels[0])
@@ -183,7 +185,7 @@ def test_what_is_logged_is_drawn(facts):
 @pytest.mark.parametrize("name, kl, says", [("ppo", 0, "one of grpo, dr_grpo, dapo, gspo"), ("grpo", -1, "kl must be")])
 def test_an_unknown_algorithm_is_refused(name, kl, says):
     with pytest.raises(ValueError, match=says):
-        training.objective(name, kl)
+        profiles.objective(name, kl)
 
 
 # --- the reward path ---
@@ -209,7 +211,7 @@ def config(**changes):
 
 
 def test_sizes_that_the_trainer_changed_are_named(capsys):
-    cfg = training.settings("cpu")
+    cfg = profiles.settings("cpu")
     guards.check_shape(config(), cfg)
     for changes, says in [
         ({"per_device_train_batch_size": 8}, "completions a step: expected 64, found 32"),
@@ -234,52 +236,52 @@ def test_sizes_that_the_trainer_changed_are_named(capsys):
 )
 def test_sizes_that_cannot_work_are_refused_before_a_model_is_loaded(wrong, says):
     with pytest.raises(ValueError, match=says):
-        training.settings("cpu", **wrong)
+        profiles.settings("cpu", **wrong)
 
 
 def test_the_shape_is_printed_and_too_few_rows_are_refused(capsys, monkeypatch):
-    cfg = training.settings("t4", grpo_steps=10)
-    assert training.shape(cfg, 40)["gradient_accumulation_steps"] == 4
+    cfg = profiles.settings("t4", grpo_steps=10)
+    assert profiles.shape(cfg, 40)["gradient_accumulation_steps"] == 4
     said = capsys.readouterr().out
     assert "4 prompts x 8 completions = 32, in 4 passes of 8; 10 optimizer steps take 40 prompts, 1.0 times" in said
     with pytest.raises(ValueError, match="takes 4 prompts, there are only 3 rows"):
-        training.shape(cfg, 3)
+        profiles.shape(cfg, 3)
 
 
 def test_several_processes_share_the_prompts_of_a_step(capsys, monkeypatch):
-    cfg = training.settings("t4", grpo_steps=10)
-    alone = training.shape(cfg, 40)
+    cfg = profiles.settings("t4", grpo_steps=10)
+    alone = profiles.shape(cfg, 40)
     monkeypatch.setenv("WORLD_SIZE", "2")
-    shared = training.shape(cfg, 40)
+    shared = profiles.shape(cfg, 40)
     assert "in 2 passes of 8 on each of 2 processes" in capsys.readouterr().out
     per_step = ("per_device_train_batch_size", "gradient_accumulation_steps")
     assert [alone[key] for key in per_step] == [8, 4] and [shared[key] for key in per_step] == [8, 2]
     monkeypatch.setenv("WORLD_SIZE", "3")
     with pytest.raises(ValueError, match=r"prompts_per_step=4 cannot be shared evenly among 3 processes.* such as 3"):
-        training.shape(cfg, 40)
+        profiles.shape(cfg, 40)
 
 
 def test_a_vllm_server_generates_where_one_is_named(capsys, monkeypatch):
-    monkeypatch.setattr(training, "find_spec", lambda name: "there")
-    alone = training.settings("a100")
-    assert training.shape(alone, 1600)["use_vllm"] is True and "vllm_mode" not in training.shape(alone, 1600)
+    monkeypatch.setattr(profiles, "find_spec", lambda name: "there")
+    alone = profiles.settings("a100")
+    assert profiles.shape(alone, 1600)["use_vllm"] is True and "vllm_mode" not in profiles.shape(alone, 1600)
     monkeypatch.setenv("VLLM_SERVER", "http://localhost:8000")
-    cfg = training.settings("a100")
+    cfg = profiles.settings("a100")
     assert "off: the vLLM server at http://localhost:8000 generates" in capsys.readouterr().out
-    assert "fast_inference" not in training.load_args(cfg)  # no second engine in this process
-    shape = training.shape(cfg, 1600)
+    assert "fast_inference" not in profiles.load_args(cfg)  # no second engine in this process
+    shape = profiles.shape(cfg, 1600)
     assert shape["use_vllm"] is True and shape["vllm_mode"] == "server"
     assert shape["vllm_server_base_url"] == "http://localhost:8000"
-    assert training.shape(training.settings("cpu"), 1600)["use_vllm"] is False  # it takes weights from GPUs only
+    assert profiles.shape(profiles.settings("cpu"), 1600)["use_vllm"] is False  # it takes weights from GPUs only
 
 
 def test_fast_inference_is_off_with_a_reason_where_it_cannot_run(capsys, monkeypatch):
-    monkeypatch.setattr(training, "find_spec", lambda name: None)
-    assert training.settings("a100").fast_inference is False
+    monkeypatch.setattr(profiles, "find_spec", lambda name: None)
+    assert profiles.settings("a100").fast_inference is False
     assert "off: vllm is not installed" in capsys.readouterr().out
-    monkeypatch.setattr(training, "find_spec", lambda name: None if name == "vllm_bnb_plugin" else True)
-    assert training.settings("a100").fast_inference is True and training.settings("l4").fast_inference is False
-    args = training.load_args(training.settings("a100"))
+    monkeypatch.setattr(profiles, "find_spec", lambda name: None if name == "vllm_bnb_plugin" else True)
+    assert profiles.settings("a100").fast_inference is True and profiles.settings("l4").fast_inference is False
+    args = profiles.load_args(profiles.settings("a100"))
     assert args["fast_inference"] is True and args["max_lora_rank"] == 16 and args["gpu_memory_utilization"] == 0.5
 
 
@@ -293,7 +295,7 @@ def test_a_run_whose_numbers_break_stops_and_names_step_and_dtype(facts):
 
 
 def test_a_loss_that_is_nan_stops_the_run(tmp_path):
-    recorder = training.recorder(tmp_path / "h.jsonl", 4)
+    recorder = Recorder(tmp_path / "h.jsonl", 4)
     state, args = SimpleNamespace(global_step=0), SimpleNamespace(bf16=True, fp16=False, use_cpu=False)
     recorder.on_train_begin(args, state, None)
     state.global_step = 3
@@ -328,7 +330,7 @@ def test_a_model_that_learned_nothing_is_found_out(monkeypatch):
 
     monkeypatch.setattr(guards, "LocalPolicy", lambda *_: Still())
     monkeypatch.setattr(guards, "answers_in_new_process", lambda base, adapter, *_: ["other" if adapter else "same"])
-    rows, cfg = sudoku.make_rows(1), training.settings("cpu", grpo_steps=40)
+    rows, cfg = sudoku.make_rows(1), profiles.settings("cpu", grpo_steps=40)
     with pytest.raises(RuntimeError, match=r"like the base model \(in memory, merged\)"):
         guards.check_learned(Policy(), None, rows, cfg, "adapter", "model")
     cfg.grpo_steps = 5  # so short a run may change nothing
@@ -461,7 +463,7 @@ def test_a_curriculum_goes_from_easy_to_hard_and_leaves_dead_rows_out(capsys):
 
 def test_a_curriculum_of_nothing_is_refused():
     rows = sudoku.make_rows(3)
-    gold = rollout(sudoku, rows, OraclePolicy(sudoku, rows), name="gold", samples=2, quiet=True)
+    gold = rollout(sudoku, rows, OraclePolicy(sudoku, rows), Sampling(samples=2), name="gold", quiet=True)
     with pytest.raises(ValueError, match="no row was solved now and then"):
         selection.curriculum(rows, gold)
     others = sudoku.make_rows(1, seed=99)

@@ -7,9 +7,9 @@ import pytest
 from http_server import Server, response
 
 from envs import load
-from helpers.endpoints import EndpointPolicy
-from helpers.evaluation import wilson
-from helpers.judge import INJECTIONS, Judge, RewardModel, Ruling, agreement, plain, read_ruling
+from helpers.episodes.estimates import wilson
+from helpers.rollout.endpoints import EndpointPolicy
+from helpers.rollout.judge import INJECTIONS, Judge, RewardModel, Ruling, agreement, plain, read_ruling
 from helpers.tiny_policy import PATH
 
 math = load("math")

@@ -45,7 +45,7 @@ from envs.math_env.judging import _gold
 from envs.math_env.same_answers import same_answer
 from envs.math_env.sympy_process import _worker
 from envs.math_env.trees import VALUE_KINDS
-from helpers.contract import check_env
+from helpers.measure.contract import check_env
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from envs import load
-from helpers import mixing
+from helpers.tasks import mixing
 
 A, B, C = "a", "b", "c"
 
@@ -171,7 +171,7 @@ def test_balance_tells_what_was_asked_drawn_and_what_taught():
 
 
 def test_the_picture_has_a_line_for_each_environment():
-    from helpers import plots
+    from helpers.show import plots
 
     history = [{"step": s, "reward/a": 0.1, "dead/a": 0.5, "reward/b": 0.2, "dead/b": 0.2} for s in range(1, 6)]
     left, right = plots.by_environment(history, [A, B], "title")

@@ -14,7 +14,10 @@ import psutil
 import pytest
 
 from envs import NAMES, load
-from helpers import contract, demo, notebook, training
+from helpers.episodes import environment
+from helpers.measure import contract
+from helpers.run import demo, headless, results
+from helpers.train import profiles
 
 ROOT = Path(__file__).resolve().parents[1]
 PATHS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -55,7 +58,7 @@ def test_parameters_are_commented_literals(path):
         name, value, comment = re.fullmatch(r"(\w+) = (.+?)  # (.+)", line).groups()
         ast.literal_eval(value)
         assert comment and name != "token"
-    known = set(notebook.parameters_of(path))
+    known = set(headless.parameters_of(path))
     what = {"domains"} if path.stem == "08_workplace_agent" else {"environment", "environments"}
     assert {"hardware", "seed", "out_dir"} <= known and known & what
 
@@ -115,7 +118,7 @@ def test_tags_in_the_text_are_shown_and_not_taken_for_html(path):
 )
 def test_a_wrong_parameter_is_refused_before_anything_runs(given, says, tmp_path):
     with pytest.raises(ValueError, match=says):
-        notebook.run("05", given, tmp_path / "out.ipynb")
+        headless.run("05", given, tmp_path / "out.ipynb")
     assert not (tmp_path / "out.ipynb").exists()
 
 
@@ -132,38 +135,38 @@ def made(tmp_path, *sources, tagged=True):
 
 def test_a_notebook_without_a_parameters_cell_is_refused(tmp_path):
     with pytest.raises(ValueError, match="no cell tagged 'parameters'"):
-        notebook.run(made(tmp_path, "alpha = 1", tagged=False), {"alpha": 7})
+        headless.run(made(tmp_path, "alpha = 1", tagged=False), {"alpha": 7})
 
 
 def test_secrets_are_refused_as_parameters(tmp_path):
     with pytest.raises(ValueError, match="set it in the environment"):
-        notebook.run(made(tmp_path, "hf_token = ''"), {"hf_token": "hf_abc"})
+        headless.run(made(tmp_path, "hf_token = ''"), {"hf_token": "hf_abc"})
 
 
 def test_parameters_arrive_and_types_are_kept(tmp_path):
     path = made(tmp_path, "alpha = 1\nbeta = 0.5\nwhere = 'x'\nsize = None", "print(alpha + beta, where, size)")
     given = {"alpha": 7, "beta": 2, "where": "C:\\new\\runs", "size": 4}
-    done = notebook.run(path, given, tmp_path / "deep" / "o.ipynb")
+    done = headless.run(path, given, tmp_path / "deep" / "o.ipynb")
     assert "9 C:\\new\\runs 4" in json.dumps(json.loads(done.read_text())["cells"]).replace("\\\\", "\\")
 
 
 def test_a_failing_cell_fails_the_run_and_names_the_file(tmp_path):
     path = made(tmp_path, "alpha = 1", "print('so far')", "1 / 0", "print('never')")
     with pytest.raises(RuntimeError, match=r"ZeroDivisionError[\s\S]*out\.ipynb"):
-        notebook.run(path, {}, tmp_path / "out.ipynb")
+        headless.run(path, {}, tmp_path / "out.ipynb")
     saved = (tmp_path / "out.ipynb").read_text()
     assert "so far" in saved and "never\\n" not in saved
 
 
 def test_refreshed_outputs_are_of_a_run_from_the_start_and_in_one_piece(tmp_path, monkeypatch):
-    monkeypatch.setattr(notebook, "ROOT", tmp_path)
+    monkeypatch.setattr(headless, "ROOT", tmp_path)
     left = tmp_path / "runs" / "made" / "result.json"
     left.parent.mkdir(parents=True)
     left.write_text("{}")
     pieces = "for i in range(3): print(i, flush=True); time.sleep(0.5)"
     noise = f"print('noise', file=sys.stderr); print({str(left)!r}, os.path.exists({str(left)!r}))"
     path = made(tmp_path, "alpha = 1", "import os, sys, time", pieces, noise)
-    notebook.refresh([str(path)])
+    headless.refresh([str(path)])
     printed = [cell["outputs"] for cell in json.loads(path.read_text())["cells"]]
     assert [[o["name"] for o in outputs] for outputs in printed] == [[], [], ["stdout"], ["stdout"]]
     assert ["".join(o["text"]) for outputs in printed for o in outputs] == [
@@ -177,7 +180,7 @@ def test_a_killed_kernel_is_told_from_a_finished_run(tmp_path):
     kill = "import os, signal\nprint('dying', flush=True)\nos.kill(os.getpid(), signal.SIGKILL)"
     path = made(tmp_path, "alpha = 1", "print('so far')", kill, "print('never')")
     with pytest.raises(RuntimeError, match="the kernel died"):
-        notebook.run(path, {}, tmp_path / "out.ipynb")
+        headless.run(path, {}, tmp_path / "out.ipynb")
     saved = json.loads((tmp_path / "out.ipynb").read_text())["cells"]
     assert "kernel died" in source(saved[0])
     status = [c["metadata"].get("papermill", {}).get("status") for c in saved if c["cell_type"] == "code"]
@@ -193,27 +196,27 @@ def test_without_the_kernel_the_installed_ones_are_named_and_no_copy_claims_to_h
     monkeypatch.setattr(KernelSpecManager, "get_kernel_spec", missing)
     monkeypatch.setattr(KernelSpecManager, "find_kernel_specs", lambda self: {"julia": "there"})
     with pytest.raises(RuntimeError, match="no kernel python3 is installed; there are julia"):
-        notebook.run(made(tmp_path, "alpha = 1"), {}, tmp_path / "out.ipynb")
+        headless.run(made(tmp_path, "alpha = 1"), {}, tmp_path / "out.ipynb")
     assert not (tmp_path / "out.ipynb").exists()
 
 
 def test_a_relative_copy_lands_where_the_command_was_started(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = made(tmp_path, "alpha = 1", "print('here')")
-    assert notebook.run(path, {}, "deep/out.ipynb") == tmp_path / "deep" / "out.ipynb"
+    assert headless.run(path, {}, "deep/out.ipynb") == tmp_path / "deep" / "out.ipynb"
     assert "here" in (tmp_path / "deep" / "out.ipynb").read_text()
 
 
 def test_the_command_line_says_what_is_wrong():
     done = subprocess.run(
-        [sys.executable, "-m", "helpers.notebook", "run", "05", "stepz=3"], cwd=ROOT, capture_output=True, text=True
+        [sys.executable, "-m", "helpers.run.headless", "run", "05", "stepz=3"], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 1 and "did you mean 'steps'" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_an_unknown_notebook_lists_the_known_ones():
     with pytest.raises(ValueError, match="there are 00_quickstart"):
-        notebook.find("42")
+        headless.find("42")
 
 
 # --- difficulty ---
@@ -234,18 +237,18 @@ def test_every_environment_names_its_difficulties_and_makes_rows_of_each(name):
 )
 def test_the_starting_level_is_the_lowest_on_a_cpu_and_easy_on_a_gpu(name, on_cpu):
     env = load(name)
-    assert notebook.level(env, None, "cpu") == on_cpu == env.DIFFICULTIES[0]
-    assert {notebook.level(env, None, gpu) for gpu in training.PROFILES if gpu != "cpu"} == {"easy"}
-    assert notebook.level(env, "hard", "cpu") == notebook.level(env, "hard", "t4") == "hard"
-    assert notebook.levels(env, None, "cpu") == list(env.DIFFICULTIES)
-    assert notebook.levels(env, None, "l4") == ["easy", "medium", "hard"]
-    assert notebook.levels(env, "hard, easy", "cpu") == ["hard", "easy"]
+    assert environment.choose_level(env, None, "cpu") == on_cpu == env.DIFFICULTIES[0]
+    assert {environment.choose_level(env, None, gpu) for gpu in profiles.PROFILES if gpu != "cpu"} == {"easy"}
+    assert environment.choose_level(env, "hard", "cpu") == environment.choose_level(env, "hard", "t4") == "hard"
+    assert environment.choose_levels(env, None, "cpu") == list(env.DIFFICULTIES)
+    assert environment.choose_levels(env, None, "l4") == ["easy", "medium", "hard"]
+    assert environment.choose_levels(env, "hard, easy", "cpu") == ["hard", "easy"]
 
 
 @pytest.mark.parametrize("wrong", ["impossible", "", "Easy", "easy,medium", 3])
 def test_an_unknown_difficulty_is_refused_and_the_known_ones_are_named(wrong):
     with pytest.raises(ValueError, match="None or one of starter, easy, medium, hard, got"):
-        notebook.level(load("math"), wrong, "cpu")
+        environment.choose_level(load("math"), wrong, "cpu")
 
 
 # --- running ---
@@ -274,7 +277,7 @@ def road(tmp_path_factory):
     }  # fmt: skip
     gsm8k.write_text('{"question": "What is 2 + 3?", "answer": "2 + 3 = <<2+3=5>>5\\n#### 5"}\n', encoding="utf-8")
     for number, parameters in small.items():
-        notebook.run(number, parameters | {"out_dir": str(folders[number])}, stdout=None)
+        headless.run(number, parameters | {"out_dir": str(folders[number])}, stdout=None)
     return folders
 
 
@@ -297,7 +300,7 @@ def test_run_all_twice_in_one_kernel_gives_the_same_result_twice(tmp_path):
         cell["id"] = f"cell-{n}"
     twice = tmp_path / "twice.ipynb"
     twice.write_text(json.dumps(original), encoding="utf-8")
-    notebook.run(twice, SMALL | {"steps": 2, "out_dir": str(tmp_path)}, stdout=None)
+    headless.run(twice, SMALL | {"steps": 2, "out_dir": str(tmp_path)}, stdout=None)
     first, second = (json.loads((tmp_path / f"{name}.json").read_text()) for name in ("first", "result"))
     for result in (first, second):
         del result["written"], result["commit"]
@@ -369,7 +372,7 @@ def test_a_server_ends_with_a_notebook_that_fails(tmp_path):
         "LOG", str(tmp_path / "server.log")
     )
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
-        notebook.run(made(tmp_path, "alpha = 1", start, "1 / 0"), {}, tmp_path / "out.ipynb")
+        headless.run(made(tmp_path, "alpha = 1", start, "1 / 0"), {}, tmp_path / "out.ipynb")
     pid = int(printed(tmp_path / "out.ipynb"))
     end = time.monotonic() + 20
     while psutil.pid_exists(pid) and time.monotonic() < end:
@@ -381,7 +384,7 @@ def test_a_cell_is_kept_as_a_part_of_a_file_and_replaced_when_it_runs_again(tmp_
     file = tmp_path / "made_env.py"
     save = f"from pathlib import Path\nfrom helpers import notebook\nnotebook.save_cell(Path({str(file)!r}), PART)\n"
     parts = [save.replace("PART", part) + code for part, code in (("2", "b = a"), ("1", "a = 1"), ("2", "b = a + 1"))]
-    notebook.run(made(tmp_path, "a = 0", *parts), {}, tmp_path / "out.ipynb")
+    headless.run(made(tmp_path, "a = 0", *parts), {}, tmp_path / "out.ipynb")
     found = {}
     exec(file.read_text(), found)
     assert found["b"] == 2 and "save_cell" not in file.read_text() and file.read_text().count("b = a") == 1
@@ -409,13 +412,13 @@ def test_validation_measures_the_next_level_other_environments_and_benchmark_fil
 @pytest.mark.parametrize("method, columns", [("rejection", "prompt, completion"), ("dpo", "prompt, chosen, rejected")])
 def test_a_warm_up_on_the_models_own_answers_trains_and_saves_a_model(method, columns, tmp_path):
     sizes = {"steps": 2, "group_size": 4, "eval_rows": 8, "hardware": "cpu", "model": "tiny"}
-    done = notebook.run("04", sizes | {"method": method, "out_dir": str(tmp_path)}, stdout=None)
+    done = headless.run("04", sizes | {"method": method, "out_dir": str(tmp_path)}, stdout=None)
     result = json.loads((tmp_path / "result.json").read_text())
     assert result["method"] == method and result["rows"] > 0 and result["change"]["n"] == 8
     assert f"{method}: {result['rows']} rows from 128 tasks, {columns}" in done.read_text()
     history = [json.loads(line) for line in (tmp_path / "history.jsonl").read_text().splitlines()]
     assert [row["step"] for row in history] == [1, 2] and ("rewards/accuracies" in history[0]) == (method == "dpo")
-    from helpers.policies import TINY
+    from helpers.rollout.policies import TINY
 
     trained, base = ((folder / "model.safetensors").read_bytes() for folder in (tmp_path / "model", TINY))
     assert trained != base and (tmp_path / "model" / "tokenizer.json").is_file()
@@ -423,13 +426,13 @@ def test_a_warm_up_on_the_models_own_answers_trains_and_saves_a_model(method, co
 
 def test_an_unknown_method_is_refused_in_one_line(tmp_path):
     with pytest.raises(RuntimeError, match="method must be one of demonstrations, rejection, dpo, got 'ppo'"):
-        notebook.run("04", {"method": "ppo", "hardware": "cpu", "out_dir": str(tmp_path)}, stdout=None)
+        headless.run("04", {"method": "ppo", "hardware": "cpu", "out_dir": str(tmp_path)}, stdout=None)
 
 
 def test_benchmark_episodes_are_on_disk_and_a_second_run_adds_none(road):
     files = {path: path.read_text() for path in road["01"].glob("*.jsonl")}
     assert len(files) == 2 and all(text.count("\n") == 32 for text in files.values())
-    notebook.run("01", SMALL | {"samples": 2, "difficulties": "easy,medium", "out_dir": str(road["01"])}, stdout=None)
+    headless.run("01", SMALL | {"samples": 2, "difficulties": "easy,medium", "out_dir": str(road["01"])}, stdout=None)
     assert {path: path.read_text() for path in road["01"].glob("*.jsonl")} == files
 
 
@@ -444,10 +447,10 @@ def test_deterministic_cells_still_print_what_is_committed(name):
 
 
 def test_a_notebook_finds_what_an_earlier_one_or_the_demo_left(tmp_path, monkeypatch):
-    monkeypatch.setattr(notebook, "ROOT", tmp_path)
-    assert notebook.earlier("04_sft_warmup", environment="sudoku") is None
+    monkeypatch.setattr(headless, "ROOT", tmp_path)
+    assert results.earlier("04_sft_warmup", environment="sudoku") is None
     for where, model in (("runs/demo/04_sft_warmup", "demo"), ("runs/04_sft_warmup", "own")):
         (tmp_path / where).mkdir(parents=True)
         (tmp_path / where / "result.json").write_text(json.dumps({"environment": "sudoku", "model": model}))
-        assert notebook.earlier("04_sft_warmup", environment="sudoku")["model"] == model
-    assert notebook.earlier("04_sft_warmup", environment="math") is None
+        assert results.earlier("04_sft_warmup", environment="sudoku")["model"] == model
+    assert results.earlier("04_sft_warmup", environment="math") is None

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from helpers import plots
+from helpers.show import plots
 
 
 def history(means, spread, **more):

@@ -10,10 +10,11 @@ import pytest
 import torch
 
 from envs import load
-from helpers import training
-from helpers.policies import ROOT, LocalPolicy, VllmPolicy, model_path
-from helpers.rollouts import rollout
+from helpers.here import ROOT
+from helpers.rollout.policies import LocalPolicy, VllmPolicy, model_path
+from helpers.rollout.rollouts import Sampling, rollout
 from helpers.tiny_policy import PATH, build
+from helpers.train import profiles
 
 sudoku = load("sudoku")
 
@@ -68,7 +69,7 @@ def test_tool_prompts_are_short(tiny):
 
 def test_the_policy_is_half_learned(tiny):
     rows = sudoku.make_rows(96, seed=11, split="test")
-    episodes = rollout(sudoku, rows, LocalPolicy(*tiny), name="tiny", samples=2, max_tokens=48, quiet=True)
+    episodes = rollout(sudoku, rows, LocalPolicy(*tiny), Sampling(samples=2, max_tokens=48), name="tiny", quiet=True)
     assert 0.1 < sum(e["reward"] for e in episodes) / len(episodes) < 0.4
 
 
@@ -167,7 +168,7 @@ def test_names_pass_through_to_the_hub():
 
 
 def test_settings_take_overrides_and_print_them(capsys):
-    cfg = training.settings("cpu", grpo_steps=7, model=None)
+    cfg = profiles.settings("cpu", grpo_steps=7, model=None)
     assert cfg.grpo_steps == 7 and cfg.model == "tiny"
     assert "grpo_steps             7                            set here" in capsys.readouterr().out
 
@@ -186,8 +187,8 @@ def test_settings_take_overrides_and_print_them(capsys):
 )
 def test_settings_refuse_nonsense_and_say_what_they_take(hardware, wrong, says):
     with pytest.raises(ValueError, match=says):
-        training.settings(hardware, **wrong)
+        profiles.settings(hardware, **wrong)
 
 
 def test_every_profile_has_the_same_entries():
-    assert len({frozenset(profile) for profile in training.PROFILES.values()}) == 1
+    assert len({frozenset(profile) for profile in profiles.PROFILES.values()}) == 1

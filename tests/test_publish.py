@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers import colab, kernel, notebook, publish
+from helpers.run import headless, kernel, publish
+from helpers.train import pins
 
 ROOT = Path(__file__).resolve().parents[1]
 ADDRESS = "https://github.com/somebody/rlvr-workbook"
@@ -139,7 +140,7 @@ def test_a_restart_is_asked_for_only_where_another_version_is_loaded(monkeypatch
     kernel.prepare()
     assert "Python 3" in capsys.readouterr().out
     for tag in ("", "+cpu", "+cu130"):  # torch says how it was built, its package may not
-        same = colab.installed("torch").partition("+")[0] + tag
+        same = pins.installed("torch").partition("+")[0] + tag
         monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(__version__=same))
         kernel.prepare()
     monkeypatch.setitem(sys.modules, "numpy", types.SimpleNamespace(__version__="0.1"))
@@ -167,7 +168,7 @@ def failing(tmp_path, *sources):
     path = tmp_path / "made.ipynb"
     path.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
     with pytest.raises(RuntimeError) as raised:
-        notebook.run(path, {}, tmp_path / "out.ipynb", stdout=None)
+        headless.run(path, {}, tmp_path / "out.ipynb", stdout=None)
     saved = json.loads((tmp_path / "out.ipynb").read_text())["cells"]
     return str(raised.value), next(o for c in saved for o in c.get("outputs", []) if o["output_type"] == "error")
 
@@ -209,7 +210,7 @@ def test_a_silent_cell_gives_a_sign_of_life_where_someone_watches(tmp_path, monk
     soon = "from helpers import kernel\nimport time\nkernel.SILENT_S = 3.0"
     silent, talking = "time.sleep(4)", "for _ in range(40):\n    print('.')\n    time.sleep(0.1)"
     loop = "for step in range(40):\n    progress.step()\n    time.sleep(0.1)"
-    renewing = f"from helpers.monitor import Progress\nprogress = Progress('steps', 40)\n{loop}"
+    renewing = f"from helpers.rollout.monitor import Progress\nprogress = Progress('steps', 40)\n{loop}"
     failing(tmp_path, soon, silent, talking, renewing, "1 / 0")
     cells = json.loads((tmp_path / "out.ipynb").read_text())["cells"]
     said = {
@@ -247,7 +248,7 @@ def test_the_plain_snippet_of_the_readme_runs_in_an_empty_folder(snippets):
 
 def small(code):
     """The snippet with what needs a GPU or a network replaced: the model, and that TRL may use the CPU."""
-    from helpers.policies import TINY
+    from helpers.rollout.policies import TINY
 
     code = code.replace("Qwen/Qwen2.5-1.5B-Instruct", str(TINY)).replace("make_rows(1000)", "make_rows(8)")
     code = code.replace("import GRPOTrainer", "import GRPOConfig, GRPOTrainer").replace("trainer.train()\n", "")

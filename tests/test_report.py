@@ -2,7 +2,7 @@
 
 import json
 
-from helpers import report
+from helpers.run import report
 
 
 def test_examples_quote_answers_as_text_and_say_where_they_are_from_where_that_tells_something(tmp_path):

@@ -16,13 +16,14 @@ from pathlib import Path
 import pytest
 
 from envs import NAMES, load
-from helpers import rollouts
-from helpers.agents import Command, HarnessError
-from helpers.endpoints import EndpointError, EndpointPolicy
-from helpers.monitor import Monitor
-from helpers.policies import OraclePolicy, RandomPolicy
-from helpers.rollouts import rollout
-from helpers.store import Store, write
+from helpers.episodes import environment, store
+from helpers.episodes.store import Store, write
+from helpers.rollout import command_line, monitor, rollouts
+from helpers.rollout.agents import Command, HarnessError
+from helpers.rollout.endpoints import EndpointError, EndpointPolicy
+from helpers.rollout.monitor import Monitor
+from helpers.rollout.policies import OraclePolicy, RandomPolicy
+from helpers.rollout.rollouts import Sampling, rollout
 
 ROOT = Path(__file__).resolve().parents[1]
 sudoku = load("sudoku")
@@ -47,13 +48,13 @@ def call(name, arguments):
 def test_oracle_solves_all_and_chance_next_to_nothing():
     rows = sudoku.make_rows(40)
     assert {e["reward"] for e in rollout(sudoku, rows, OraclePolicy(sudoku, rows), name="oracle", quiet=True)} == {1.0}
-    chance = rollout(sudoku, rows, RandomPolicy(sudoku, rows), name="random", samples=4, quiet=True)
+    chance = rollout(sudoku, rows, RandomPolicy(sudoku, rows), Sampling(samples=4), name="random", quiet=True)
     assert sum(e["reward"] for e in chance) < 20
 
 
 def test_oracle_solves_tool_tasks_and_live_equals_replayed():
     rows = sudoku.make_rows(10, interactive=True)
-    episodes = rollout(sudoku, rows, OraclePolicy(sudoku, rows), name="oracle", tools=True, quiet=True)
+    episodes = rollout(sudoku, rows, OraclePolicy(sudoku, rows), Sampling(tools=True), name="oracle", quiet=True)
     assert {e["reward"] for e in episodes} == {1.0}
     for episode, row in zip(episodes, rows):
         assert sudoku.score(episode["messages"], row).reward == episode["reward"]
@@ -63,7 +64,7 @@ def test_oracle_solves_tool_tasks_and_live_equals_replayed():
 
 def test_episodes_keep_the_order_of_rows_and_samples():
     rows = sudoku.make_rows(7)
-    episodes = rollout(sudoku, rows, RandomPolicy(sudoku, rows), name="r", samples=3, at_once=4, quiet=True)
+    episodes = rollout(sudoku, rows, RandomPolicy(sudoku, rows), Sampling(samples=3, at_once=4), name="r", quiet=True)
     assert [(e["task_id"], e["sample"]) for e in episodes] == [(r["task_id"], s) for r in rows for s in range(3)]
 
 
@@ -87,7 +88,9 @@ def test_episodes_keep_the_order_of_rows_and_samples():
 )
 def test_a_broken_call_becomes_a_message_that_the_model_can_read(broken):
     policy = Scripted(broken, {"content": "I give up."})
-    (episode,) = rollout(sudoku, sudoku.make_rows(1, interactive=True), policy, name="s", tools=True, quiet=True)
+    (episode,) = rollout(
+        sudoku, sudoku.make_rows(1, interactive=True), policy, Sampling(tools=True), name="s", quiet=True
+    )
     assert episode["reward"] == 0.0
     tool = episode["messages"][1]
     assert tool["role"] == "tool" and tool["content"].startswith("Error: ") and len(tool["content"]) > 15
@@ -96,7 +99,7 @@ def test_a_broken_call_becomes_a_message_that_the_model_can_read(broken):
 
 def test_the_step_limit_ends_an_endless_episode():
     policy = Scripted(*[call("place", {"row": 1, "column": 1, "value": 9})] * 50)
-    (episode,) = rollout(sudoku, sudoku.make_rows(1), policy, name="s", tools=True, max_steps=5, quiet=True)
+    (episode,) = rollout(sudoku, sudoku.make_rows(1), policy, Sampling(tools=True, max_steps=5), name="s", quiet=True)
     assert episode["steps"] == 5 and episode["reward"] == 0.0
 
 
@@ -123,7 +126,7 @@ def test_a_file_of_other_settings_is_refused(tmp_path):
     policy = OraclePolicy(sudoku, rows)
     rollout(sudoku, rows, policy, name="oracle", out=out, quiet=True)
     with pytest.raises(ValueError, match=r"temperature=1\.0, this run has 0\.5"):
-        rollout(sudoku, rows, policy, name="oracle", out=out, temperature=0.5, quiet=True)
+        rollout(sudoku, rows, policy, Sampling(temperature=0.5), name="oracle", out=out, quiet=True)
 
 
 def test_an_unfinished_last_line_is_run_again(tmp_path):
@@ -133,14 +136,14 @@ def test_an_unfinished_last_line_is_run_again(tmp_path):
     out.write_text(out.read_text()[:-40])
     again = rollout(sudoku, rows, policy, name="oracle", out=out, quiet=True)
     assert [e["task_id"] for e in again] == [e["task_id"] for e in whole]
-    assert Counter(e["task_id"] for e in rollouts.read(out)) == Counter(r["task_id"] for r in rows)
+    assert Counter(e["task_id"] for e in store.read(out)) == Counter(r["task_id"] for r in rows)
 
 
 def test_text_with_odd_line_separators_stays_one_episode(tmp_path):
     rows, out = sudoku.make_rows(1), tmp_path / "r.jsonl"
     odd = "a\u2028b\x85c\x0bd\r\ne"
     rollout(sudoku, rows, Scripted({"content": odd}), name="s", out=out, quiet=True)
-    (episode,) = rollouts.read(out)
+    (episode,) = store.read(out)
     assert episode["messages"][0]["content"] == odd
 
 
@@ -148,8 +151,8 @@ RUN = f"""
 import sys, time
 sys.path.insert(0, {str(ROOT)!r})
 from envs import load
-from helpers.policies import OraclePolicy
-from helpers.rollouts import rollout
+from helpers.rollout.policies import OraclePolicy
+from helpers.rollout.command_line import rollout
 sudoku = load("sudoku")
 rows = sudoku.make_rows(100)
 class Slow(OraclePolicy):
@@ -180,7 +183,7 @@ def test_runs_killed_at_random_moments_lose_and_double_nothing(tmp_path, kind):
         before = out.stat().st_size
     assert 10 <= len(keys) < 200
     subprocess.run([sys.executable, "-c", RUN, str(out), kind], check=True)
-    counts = Counter((e["task_id"], e["sample"]) for e in rollouts.read(out))
+    counts = Counter((e["task_id"], e["sample"]) for e in store.read(out))
     assert len(counts) == 200 and set(counts.values()) == {1} and set(keys) <= set(counts)
 
 
@@ -189,7 +192,7 @@ def test_a_torn_last_line_is_cut_off_wherever_it_ends(tmp_path, cut):
     rows, out = sudoku.make_rows(4), tmp_path / "r.jsonl"
     policy = Scripted({"content": "größer als ☃ \ud800 " * 30})
     rollout(sudoku, rows, policy, name="s", out=out, quiet=True)
-    whole = rollouts.read(out)
+    whole = store.read(out)
     out.write_bytes(out.read_bytes()[:-cut])
     again = rollout(sudoku, rows, policy, name="s", out=out, quiet=True)
     assert [e["messages"] for e in again] == [e["messages"] for e in whole]
@@ -206,11 +209,19 @@ def test_a_second_run_on_the_same_file_is_kept_out(tmp_path):
 def test_one_file_holds_several_models_and_versions(tmp_path, monkeypatch, capsys):
     rows, out = sudoku.make_rows(3), tmp_path / "r.jsonl"
     for name in ("a", "b"):
-        rollout(sudoku, rows, OraclePolicy(sudoku, rows), name=name, temperature=ord(name) / 100, out=out, quiet=True)
-    assert len(rollouts.read(out)) == 6
+        rollout(
+            sudoku,
+            rows,
+            OraclePolicy(sudoku, rows),
+            Sampling(temperature=ord(name) / 100),
+            name=name,
+            out=out,
+            quiet=True,
+        )
+    assert len(store.read(out)) == 6
     monkeypatch.setattr(rollouts, "version_of", lambda module: "feedbeef")
     episodes = rollout(sudoku, rows, Scripted({"content": "no"}), name="a", out=out)
-    assert [e["reward"] for e in episodes] == [0.0] * 3 and len(rollouts.read(out)) == 9
+    assert [e["reward"] for e in episodes] == [0.0] * 3 and len(store.read(out)) == 9
     assert "3 episodes of another version" in capsys.readouterr().out
 
 
@@ -220,13 +231,13 @@ def test_the_version_follows_the_code(tmp_path, monkeypatch):
     (tmp_path / "odd_env.py").write_text("from odd_companion import double")
     (tmp_path / "odd_stranger.py").write_text("")
     module = importlib.import_module("odd_env")
-    first = rollouts.version_of(module)
-    assert len(first) == 8 and rollouts.version_of(module) == first
+    first = environment.version_of(module)
+    assert len(first) == 8 and environment.version_of(module) == first
     (tmp_path / "odd_stranger.py").write_text("x = 1")
-    assert rollouts.version_of(module) == first
+    assert environment.version_of(module) == first
     (tmp_path / "odd_companion.py").write_text("def double(x): return x + x")
-    assert rollouts.version_of(module) != first
-    assert len({rollouts.version_of(load(name)) for name in NAMES}) == len(NAMES)
+    assert environment.version_of(module) != first
+    assert len({environment.version_of(load(name)) for name in NAMES}) == len(NAMES)
 
 
 # --- failures ---
@@ -251,25 +262,23 @@ def test_failures_stand_apart_with_their_class_and_run_again(tmp_path):
     rows, out = sudoku.make_rows(12), tmp_path / "r.jsonl"
     ids = [row["task_id"] for row in rows]
     with pytest.warns(UserWarning, match=r"2 episodes failed \(timeout 2\); run again"):
-        episodes = rollout(sudoku, rows, Flaky(rows, ids[3:5]), name="f", out=out, at_once=2, quiet=True)
+        episodes = rollout(sudoku, rows, Flaky(rows, ids[3:5]), Sampling(at_once=2), name="f", out=out, quiet=True)
     assert [e["task_id"] for e in episodes] == ids[:3] + ids[5:]
-    assert [
-        (f["task_id"], f["error"]) for f in sorted(rollouts.failures(out), key=lambda f: ids.index(f["task_id"]))
-    ] == [
+    assert [(f["task_id"], f["error"]) for f in sorted(store.failures(out), key=lambda f: ids.index(f["task_id"]))] == [
         (ids[3], "timeout"),
         (ids[4], "timeout"),
     ]
-    assert len(rollouts.read(out)) == 10
+    assert len(store.read(out)) == 10
     again = rollout(sudoku, rows, Flaky(rows, []), name="f", out=out, quiet=True)
-    assert [e["task_id"] for e in again] == ids and len(rollouts.read(out)) == 12 and rollouts.failures(out) == []
+    assert [e["task_id"] for e in again] == ids and len(store.read(out)) == 12 and store.failures(out) == []
 
 
 def test_a_run_that_only_fails_stops_soon_with_the_reason(tmp_path):
     rows = sudoku.make_rows(200)
     policy = Flaky(rows, [row["task_id"] for row in rows])
     with pytest.raises(EndpointError, match="no reply"):
-        rollout(sudoku, rows, policy, name="f", out=tmp_path / "r.jsonl", at_once=4, quiet=True)
-    assert len(rollouts.failures(tmp_path / "r.jsonl")) == rollouts.IN_A_ROW
+        rollout(sudoku, rows, policy, Sampling(at_once=4), name="f", out=tmp_path / "r.jsonl", quiet=True)
+    assert len(store.failures(tmp_path / "r.jsonl")) == rollouts.IN_A_ROW
     with pytest.raises(EndpointError):
         rollout(sudoku, rows[:2], policy, name="f", quiet=True)
 
@@ -284,8 +293,8 @@ def test_a_batched_policy_that_raises_ends_the_run_and_keeps_what_was_done(tmp_p
             return super().generate(conversations, tools, **sampling)
 
     with pytest.raises(MemoryError):
-        rollout(sudoku, rows, Dies(sudoku, rows), name="d", out=out, at_once=2, quiet=True)
-    assert len(rollouts.read(out)) == 4
+        rollout(sudoku, rows, Dies(sudoku, rows), Sampling(at_once=2), name="d", out=out, quiet=True)
+    assert len(store.read(out)) == 4
     assert len(rollout(sudoku, rows, OraclePolicy(sudoku, rows), name="d", out=out, quiet=True)) == 6
 
 
@@ -329,7 +338,7 @@ def test_a_tool_that_hangs_is_given_up_and_never_runs_beside_the_next():
     policy = Scripted(call("nap", {"seconds": 1.0}), call("nap", {"seconds": 0.0}), {"content": "done"})
     row = {"prompt": [{"role": "user", "content": "x"}], "environment": "s", "task_id": "1", "task": "{}"}
     began = time.monotonic()
-    (episode,) = rollout(Sleepy, [row], policy, name="s", tools=True, tool_timeout_s=0.6, quiet=True)
+    (episode,) = rollout(Sleepy, [row], policy, Sampling(tools=True, tool_timeout_s=0.6), name="s", quiet=True)
     assert time.monotonic() - began < 5
     first, second = (m["content"] for m in episode["messages"] if m["role"] == "tool")
     assert first == "Error: no result within 0.6 s; the call was given up" and second == "slept"
@@ -343,7 +352,7 @@ def test_a_verifier_that_hangs_after_a_hung_tool_leaves_the_episode_unjudged(mon
     monkeypatch.setattr(rollouts, "GRADING_S", 0.2)
     row = {"prompt": [{"role": "user", "content": "x"}], "environment": "s", "task_id": "1", "task": "{}"}
     policy = Scripted(call("nap", {"seconds": 1.0}), {"content": "done"})
-    (episode,) = rollout(Hanging, [row], policy, name="s", tools=True, tool_timeout_s=0.1, quiet=True)
+    (episode,) = rollout(Hanging, [row], policy, Sampling(tools=True, tool_timeout_s=0.1), name="s", quiet=True)
     assert episode["reward"] is None and "TimeoutError" in episode["reason"]
 
 
@@ -360,7 +369,7 @@ def test_no_more_episodes_side_by_side_than_allowed():
             open_now.pop()
             return super().generate(conversations, tools, **sampling)
 
-    rollout(sudoku, rows, Counting(sudoku, rows), name="c", at_once=3, quiet=True)
+    rollout(sudoku, rows, Counting(sudoku, rows), Sampling(at_once=3), name="c", quiet=True)
     assert max(most) == 3
 
 
@@ -405,7 +414,9 @@ while True:
 def test_an_external_harness_plays_an_episode():
     rows = sudoku.make_rows(3, interactive=True)
     agent = Command([sys.executable, "-c", HARNESS], timeout_s=60)
-    episodes = rollout(sudoku, rows, OraclePolicy(sudoku, rows), name="h", tools=True, agent=agent, quiet=True)
+    episodes = rollout(
+        sudoku, rows, OraclePolicy(sudoku, rows), Sampling(tools=True), name="h", agent=agent, quiet=True
+    )
     assert [e["reward"] for e in episodes] == [1.0] * 3 and {e["agent"] for e in episodes} == {"Command"}
     assert all(e["calls"]["made"] > 0 and e["calls"]["failed"] == 0 for e in episodes)
     assert all(len(e["model_seconds"]) == e["calls"]["made"] + 1 for e in episodes)
@@ -427,7 +438,7 @@ def test_a_harness_that_gives_no_answer_fails_its_episode(tmp_path, program, say
     agent = Command([sys.executable, "-c", program], timeout_s=2)
     with pytest.raises((HarnessError, ValueError)):
         rollout(sudoku, rows, OraclePolicy(sudoku, rows), name="h", agent=agent, out=out, quiet=True)
-    (failure,) = rollouts.failures(out)
+    (failure,) = store.failures(out)
     assert says in failure["says"] or failure["error"] == says
 
 
@@ -472,20 +483,22 @@ def test_shards_cover_all_rows_once_and_merge(tmp_path):
     policy, parts = OraclePolicy(sudoku, rows), []
     for i in (1, 2, 3):
         parts.append(tmp_path / f"{i}.jsonl")
-        rollout(sudoku, rows, policy, name="o", samples=2, shard=f"{i}/3", out=parts[-1], quiet=True)
+        rollout(sudoku, rows, policy, Sampling(samples=2), name="o", shard=f"{i}/3", out=parts[-1], quiet=True)
     out = tmp_path / "all.jsonl"
-    assert rollouts.merge(parts, out) == 22
-    counts = Counter((e["task_id"], e["sample"]) for e in rollouts.read(out))
+    assert store.merge(parts, out) == 22
+    counts = Counter((e["task_id"], e["sample"]) for e in store.read(out))
     assert len(counts) == 22 and set(counts.values()) == {1}
-    whole = rollout(sudoku, rows, Scripted(), name="o", samples=2, out=out, quiet=True)  # nothing is left to ask
+    whole = rollout(
+        sudoku, rows, Scripted(), Sampling(samples=2), name="o", out=out, quiet=True
+    )  # nothing is left to ask
     assert [e["task_id"] for e in whole] == [r["task_id"] for r in rows for _ in range(2)]
     with pytest.raises(ValueError, match="there already"):
-        rollouts.merge(parts, out)
-    assert rollouts.merge([*parts, parts[0]], tmp_path / "twice.jsonl") == 22
-    changed = rollouts.read(parts[0])
+        store.merge(parts, out)
+    assert store.merge([*parts, parts[0]], tmp_path / "twice.jsonl") == 22
+    changed = store.read(parts[0])
     write(parts[0], [changed[0] | {"reward": 0.5}, *changed[1:]])
     with pytest.raises(ValueError, match="another episode"):
-        rollouts.merge([out, parts[0]], tmp_path / "clash.jsonl")
+        store.merge([out, parts[0]], tmp_path / "clash.jsonl")
 
 
 @pytest.mark.parametrize("shard", ["0/3", "4/3", "1", "a/b", "1/0", "-1/2"])
@@ -501,7 +514,7 @@ def test_stored_episodes_are_graded_again_without_a_model():
     again = rollouts.reverify(sudoku, episodes, quiet=True)
     assert [e["reward"] for e in again] == [1.0] * 4 and [("before" in e) for e in again] == [False, True, False, False]
     assert again[1]["before"] == {"reward": 0.0, "reason": "a verifier's mistake", "version": "00000000"}
-    assert again[1]["version"] == rollouts.version_of(sudoku) and again[0] == episodes[0]
+    assert again[1]["version"] == environment.version_of(sudoku) and again[0] == episodes[0]
 
 
 def test_the_monitor_measures_a_run_and_warns_once(tmp_path, caplog):
@@ -509,7 +522,7 @@ def test_the_monitor_measures_a_run_and_warns_once(tmp_path, caplog):
     rows, out = sudoku.make_rows(40, interactive=True), tmp_path / "r.jsonl"
     monitor = Monitor(tmp_path / "limits.yaml")
     policy = Scripted(call("nonsense", {}), call("place", {"row": 1, "column": 1, "value": 99}), {"content": "no"})
-    rollout(sudoku, rows, policy, name="m", tools=True, monitor=monitor, out=out, at_once=10, quiet=True)
+    rollout(sudoku, rows, policy, Sampling(tools=True, at_once=10), name="m", monitor=monitor, out=out, quiet=True)
     report = json.loads((tmp_path / "r.monitor.json").read_text())
     assert report["episodes"] == 40 and report["mean_score"] == 0.0 and report["tool_success_rate"] == 0.0
     assert report["invalid"] == 1.0 and report["unjudged"] == 0.0 and report["failures"] == 0
@@ -544,10 +557,10 @@ def test_the_command_line_runs_shards_merges_and_grades_again(tmp_path, capsys):
     common = ["run", "--environment", "sudoku", "--rows", "25", "--knob", "interactive=true", "--tools"]
     files = [str(tmp_path / f"{i}.jsonl") for i in (1, 2)]
     for i, file in enumerate(files):
-        assert rollouts.main([*common, "--model", "oracle", "--shard", f"{i + 1}/2", "--out", file]) == 0
-    assert rollouts.main(["merge", *files, "--out", str(tmp_path / "all.jsonl")]) == 0
-    assert len(rollouts.read(tmp_path / "all.jsonl")) == 25
-    assert rollouts.main(["reverify", str(tmp_path / "all.jsonl"), "--out", str(tmp_path / "again.jsonl")]) == 0
+        assert command_line.main([*common, "--model", "oracle", "--shard", f"{i + 1}/2", "--out", file]) == 0
+    assert command_line.main(["merge", *files, "--out", str(tmp_path / "all.jsonl")]) == 0
+    assert len(store.read(tmp_path / "all.jsonl")) == 25
+    assert command_line.main(["reverify", str(tmp_path / "all.jsonl"), "--out", str(tmp_path / "again.jsonl")]) == 0
     assert "25 episodes graded again, 0 rewards changed" in capsys.readouterr().out
     bad = [
         *common,
@@ -558,8 +571,8 @@ def test_the_command_line_runs_shards_merges_and_grades_again(tmp_path, capsys):
         "--out",
         str(tmp_path / "b.jsonl"),
     ]
-    assert rollouts.main([*bad, "--strict"]) == 3 and rollouts.main(bad) == 0
-    assert rollouts.main([*common, "--model", "gpt", "--out", files[0]]) == 1
+    assert command_line.main([*bad, "--strict"]) == 3 and command_line.main(bad) == 0
+    assert command_line.main([*common, "--model", "gpt", "--out", files[0]]) == 1
     assert "needs --models" in capsys.readouterr().err
 
 
@@ -567,11 +580,11 @@ def test_the_command_line_opens_a_local_model_that_a_file_names(tmp_path):
     (tmp_path / "models.yaml").write_text("models:\n  small: {model: tiny, backend: unsloth}")
     out = tmp_path / "r.jsonl"
     options = f"--environment sudoku --rows 6 --model small --models models.yaml --max-tokens 48 --out {out}".split()
-    command = [sys.executable, "-m", "helpers.rollouts", "run", *options]
+    command = [sys.executable, "-m", "helpers.rollout.command_line", "run", *options]
     env = os.environ | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-2000:]
-    episodes = rollouts.read(out)
+    episodes = store.read(out)
     assert len(episodes) == 6 and {e["policy"] for e in episodes} == {"small"}
     assert json.loads(done.stdout.strip().split("\n")[-1])["episodes"] == 6
 
@@ -598,10 +611,12 @@ def test_a_worker_that_is_killed_has_its_episodes_run_again(tmp_path):
     rows, out = sudoku.make_rows(16), tmp_path / "r.jsonl"
     policy = Mortal(rows, rows[5]["prompt"], str(tmp_path / "died"))
     try:
-        episodes = rollout(sudoku, rows, policy, name="r", samples=2, backend="ray", at_once=8, out=out, quiet=True)
+        episodes = rollout(
+            sudoku, rows, policy, Sampling(samples=2, at_once=8), name="r", backend="ray", out=out, quiet=True
+        )
         assert int((tmp_path / "died").read_text()) != os.getpid()
         assert [e["reward"] for e in episodes] == [1.0] * 32
-        counts = Counter((e["task_id"], e["sample"]) for e in rollouts.read(out))
+        counts = Counter((e["task_id"], e["sample"]) for e in store.read(out))
         assert len(counts) == 32 and set(counts.values()) == {1}
         opened = functools.partial(OraclePolicy, None, [])  # a function that makes the policy in the worker
         with pytest.raises(KeyError):
@@ -627,7 +642,7 @@ def test_an_unknown_backend_is_refused():
 def test_progress_renews_one_line_in_a_terminal(capsys, monkeypatch):
     monkeypatch.delenv("TQDM_DISABLE", raising=False)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    progress = rollouts.Progress("work", 3)
+    progress = monitor.Progress("work", 3)
     for n in range(3):
         progress.step(note=f"reward 0.{n}")
     said = capsys.readouterr().out
@@ -644,7 +659,7 @@ import os, sys, time
 get_ipython().__class__ = type({kind!r}, (type(get_ipython()),), {{}})
 sys.path.insert(0, {str(ROOT)!r})
 os.environ.pop("TQDM_DISABLE", None)
-from helpers.rollouts import Progress
+from helpers.rollout.command_line import Progress
 progress = Progress("work: rollouts", 30)
 for _ in range(30):
     progress.step(note="reward 0.50")
@@ -665,7 +680,7 @@ for _ in range(30):
 def test_progress_says_little_and_how_long(capsys, monkeypatch):
     clock = iter(range(0, 100_000, 2))
     monkeypatch.setattr(rollouts.time, "perf_counter", lambda: next(clock))
-    progress = rollouts.Progress("work", 300)
+    progress = monitor.Progress("work", 300)
     for _ in range(300):
         progress.step()
     lines = capsys.readouterr().out.splitlines()
@@ -673,7 +688,7 @@ def test_progress_says_little_and_how_long(capsys, monkeypatch):
 
 
 def test_progress_of_a_quick_loop_is_one_line(capsys):
-    progress = rollouts.Progress("work", 300)
+    progress = monitor.Progress("work", 300)
     for _ in range(300):
         progress.step()
     assert len(capsys.readouterr().out.splitlines()) == 1
@@ -684,7 +699,7 @@ def test_the_oracle_solves_every_environment_with_its_tools(name):
     module = load(name)
     rows = module.make_rows(12, seed=1)
     by_tools = isinstance(module.answer(rows[0]), list)
-    episodes = rollout(module, rows, OraclePolicy(module, rows), name="oracle", tools=by_tools, quiet=True)
+    episodes = rollout(module, rows, OraclePolicy(module, rows), Sampling(tools=by_tools), name="oracle", quiet=True)
     assert {e["reward"] for e in episodes} == {1.0}
 
 
@@ -698,5 +713,5 @@ def test_a_row_that_restricts_its_tools_is_offered_no_others():
             offered.append({tool.__name__ for tool in tools})
             return super().generate(conversations, tools, **sampling)
 
-    rollout(workplace, rows, Looking(workplace, rows), name="oracle", tools=True, quiet=True)
+    rollout(workplace, rows, Looking(workplace, rows), Sampling(tools=True), name="oracle", quiet=True)
     assert all(0 < len(names) < 27 for names in offered) and len({frozenset(n) for n in offered}) > 1

@@ -10,7 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from helpers import saving, training
+from helpers.train import saving
+from helpers.train.recorder import Recorder
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -22,7 +23,7 @@ from datasets import Dataset
 from trl import GRPOConfig, GRPOTrainer
 from envs import load
 from helpers import saving, training
-from helpers.policies import model_path
+from helpers.rollout.policies import model_path
 
 out, env = Path(sys.argv[1]), load("sudoku")
 cfg = training.settings("cpu", prompts_per_step=4, group_size=8, grpo_steps=10, max_tokens=40)
@@ -137,7 +138,7 @@ def test_a_run_that_ended_begins_anew_and_a_half_written_checkpoint_is_passed_ov
 
 def held_out_run(tmp_path, values, every=2, steps=40):
     """Steps taken by a recorder whose held-out reward takes `values` in turn."""
-    recorder = training.recorder(tmp_path / "h.jsonl", steps)
+    recorder = Recorder(tmp_path / "h.jsonl", steps)
     left = iter(values)
     recorder.hold_out(lambda: next(left), every=every, patience=3, min_gain=0.01)
     state, control = SimpleNamespace(global_step=0, max_steps=steps), SimpleNamespace(should_training_stop=False)
@@ -167,7 +168,7 @@ def test_a_run_at_its_last_step_is_done_and_not_stopped(tmp_path, capsys):
 
 def test_a_resumed_run_remembers_its_held_out_rewards(tmp_path):
     held_out_run(tmp_path, [0.5, 0.5, 0.5, 0.5], steps=6)
-    recorder = training.recorder(tmp_path / "h.jsonl", 40)
+    recorder = Recorder(tmp_path / "h.jsonl", 40)
     recorder.hold_out(lambda: 0.5, every=2)
     state, control = SimpleNamespace(global_step=6, max_steps=40), SimpleNamespace(should_training_stop=False)
     recorder.on_train_begin(None, state, control)

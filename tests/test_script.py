@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers import notebook, script
+from helpers.run import results, script
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -66,7 +66,7 @@ def test_a_wrong_parameter_ends_a_script_before_anything_is_loaded(given, says, 
 
 
 def test_the_command_line_makes_a_script_and_says_where(tmp_path):
-    command = [sys.executable, "-m", "helpers.script"]
+    command = [sys.executable, "-m", "helpers.run.script"]
     out = tmp_path / "deep" / "grpo.py"
     done = subprocess.run([*command, "05", "--out", str(out)], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout.strip() == str(out) and "accelerate launch" in out.read_text()
@@ -96,4 +96,4 @@ def test_two_processes_train_one_model_and_leave_one_result(tmp_path):
     assert [row["step"] for row in history] == [1, 2, 3] and "held_out" in history[1]
     said = done.stdout
     assert "in 1 pass of 32 on each of 2 processes" in said and len(re.findall("pass@1 .* gain", said)) == 1
-    assert notebook.load_result(out / "result.json", steps=3)
+    assert results.load_result(out / "result.json", steps=3)

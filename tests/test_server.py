@@ -21,13 +21,15 @@ import pytest
 from fastapi import HTTPException
 
 from envs import NAMES, load
-from helpers import background, contract
-from helpers.nemo_gym import aggregate, gym_rows, rows_from_gym, tool_schema
-from helpers.policies import OraclePolicy
-from helpers.remote import RemoteEnv
-from helpers.rollouts import rollout
-from helpers.server import _Session, _Sessions, create_app
-from helpers.trajectory import from_nemo_gym, to_items, to_messages, to_nemo_gym
+from helpers.episodes.environment import tool_schema
+from helpers.episodes.nemo_gym import aggregate, from_nemo_gym, gym_rows, rows_from_gym, to_nemo_gym
+from helpers.episodes.responses import to_items, to_messages
+from helpers.measure import contract
+from helpers.rollout.policies import OraclePolicy
+from helpers.rollout.rollouts import Sampling, rollout
+from helpers.serve import background
+from helpers.serve.remote import RemoteEnv
+from helpers.serve.server import _Session, _Sessions, create_app
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"
@@ -55,7 +57,7 @@ class Servers:
 
     def __call__(self, name: str, *command: str, **environment: str) -> str:
         if name not in self.running:
-            command = command or ("-m", "helpers.server", name, "--port", "0")
+            command = command or ("-m", "helpers.serve.server", name, "--port", "0")
             self.running[name] = launch(*command, **environment)
         return self.running[name][0]
 
@@ -83,7 +85,7 @@ SMALL = """
 import sys, time
 from types import SimpleNamespace
 from envs.sudoku_env import Verdict
-from helpers.server import create_app, serve
+from helpers.serve.server import create_app, serve
 
 class OddEnv:
     "An odd environment."
@@ -262,7 +264,7 @@ def test_sessions_expire(servers):
 
 def test_a_session_in_use_does_not_expire(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("helpers.server.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("helpers.serve.server.time.monotonic", lambda: now[0])
     sessions = _Sessions(limit=2, seconds=10, max_calls=100)
     used, left = (sessions.add(_Session(None, frozenset(), 50), "") for _ in range(2))
     for now[0] in (4, 8, 12, 16, 20):
@@ -276,7 +278,7 @@ def test_a_session_in_use_does_not_expire(monkeypatch):
 
 
 def test_sessions_are_bounded_in_bytes(monkeypatch):
-    monkeypatch.setattr("helpers.server.MAX_MEMORY", 100)
+    monkeypatch.setattr("helpers.serve.server.MAX_MEMORY", 100)
     sessions = _Sessions(limit=10, seconds=10, max_calls=100)
     key = sessions.add(_Session(None, frozenset(), 60), "")
     with pytest.raises(HTTPException) as refused:
@@ -345,7 +347,7 @@ def test_the_calls_of_a_session_are_limited_together(small):
 
 def test_it_listens_on_loopback_unless_told_otherwise(servers, office):
     assert urlsplit(office).hostname == "127.0.0.1"
-    url, process = launch("-m", "helpers.server", "sudoku", "--port", "0", "--host", "0.0.0.0", SERVER_TOKEN="s3")
+    url, process = launch("-m", "helpers.serve.server", "sudoku", "--port", "0", "--host", "0.0.0.0", SERVER_TOKEN="s3")
     try:
         port = urlsplit(url).port
         assert ask(f"http://127.0.0.1:{port}", "/seed_session", {})[0] == 401
@@ -358,7 +360,7 @@ def test_it_listens_on_loopback_unless_told_otherwise(servers, office):
 
 def test_a_port_in_use_is_said(office):
     port = str(urlsplit(office).port)
-    done = subprocess.run([sys.executable, "-m", "helpers.server", "workplace", "--port", port], cwd=ROOT,
+    done = subprocess.run([sys.executable, "-m", "helpers.serve.server", "workplace", "--port", port], cwd=ROOT,
                           capture_output=True, text=True, timeout=30)  # fmt: skip
     assert done.returncode == 1 and f"can't listen on 127.0.0.1:{port}" in done.stderr
 
@@ -747,7 +749,7 @@ PUBLIC = """
 import functools, sys
 from types import SimpleNamespace
 from envs import workplace_env as w
-from helpers.server import create_app, serve
+from helpers.serve.server import create_app, serve
 tables = w.load_tables(sys.argv[1])
 module = SimpleNamespace(__name__="workplace_env", ENV=w.env_for(tables), tools_for=w.tools_for,
                          score=functools.partial(w.score, tables=tables), rows_from_nemo_gym=w.rows_from_nemo_gym)
@@ -863,8 +865,8 @@ def test_remote_rewards_are_local_rewards_in_rollouts(office):
     remote = RemoteEnv(office, gym_rows(local, rows))
     assert [row["prompt"] for row in remote.rows] == [row["prompt"] for row in rows]
     assert [remote.tools_for(row) for row in remote.rows] == [sorted(local.tools_for(row)) for row in rows]
-    here = rollout(local, rows, OraclePolicy(local, rows), name="oracle", tools=True, quiet=True)
-    there = rollout(remote, remote.rows, OraclePolicy(local, rows), name="oracle", tools=True, quiet=True)
+    here = rollout(local, rows, OraclePolicy(local, rows), Sampling(tools=True), name="oracle", quiet=True)
+    there = rollout(remote, remote.rows, OraclePolicy(local, rows), Sampling(tools=True), name="oracle", quiet=True)
     for one, two in zip(here, there):
         assert (two["reward"], two["metrics"], two["reason"]) == (one["reward"], one["metrics"], one["reason"])
         assert [m["content"] for m in two["messages"]] == [m["content"] for m in one["messages"]]
@@ -887,7 +889,7 @@ def test_a_refused_call_reads_the_same_from_a_remote_environment(office):
     rows = local.make_rows(6, seed=1)
     remote = RemoteEnv(office, gym_rows(local, rows))
     here, there = (
-        rollout(env, made, Clumsy(), name="clumsy", tools=True, quiet=True)
+        rollout(env, made, Clumsy(), Sampling(tools=True), name="clumsy", quiet=True)
         for env, made in ((local, rows), (remote, remote.rows))
     )
     for one, two in zip(here, there):
@@ -910,7 +912,7 @@ def test_rollouts_leave_no_sessions_behind(servers):
     rows = local.make_rows(5, interactive=True)
     open_before = value_of("env_sessions_open", ask(url, "/metrics")[1])
     for _ in range(4):
-        rollout(remote, rows, OraclePolicy(local, rows), name="oracle", tools=True, quiet=True)
+        rollout(remote, rows, OraclePolicy(local, rows), Sampling(tools=True), name="oracle", quiet=True)
     assert value_of("env_sessions_open", ask(url, "/metrics")[1]) - open_before <= 5
 
 
@@ -945,7 +947,7 @@ def test_what_the_server_cannot_judge_is_none(small):
 
 
 def test_a_server_that_closes_idle_connections_is_asked_again(servers):
-    url, process = launch("-m", "helpers.server", "sudoku", "--port", "0")
+    url, process = launch("-m", "helpers.serve.server", "sudoku", "--port", "0")
     port = str(urlsplit(url).port)
     try:
         remote = RemoteEnv(url)
@@ -954,7 +956,7 @@ def test_a_server_that_closes_idle_connections_is_asked_again(servers):
         process.terminate()
         process.wait(10)
         process.stdout.close()
-        _, process = launch("-m", "helpers.server", "sudoku", "--port", port)
+        _, process = launch("-m", "helpers.serve.server", "sudoku", "--port", port)
         assert env.place(row=1, column=2, value=2)  # on a new connection, in a new session
     finally:
         process.terminate()
@@ -964,7 +966,7 @@ def test_a_server_that_closes_idle_connections_is_asked_again(servers):
 
 def test_where_nothing_listens_is_said(monkeypatch):
     waits = []
-    monkeypatch.setattr("helpers.remote.time.sleep", waits.append)
+    monkeypatch.setattr("helpers.serve.remote.time.sleep", waits.append)
     with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as gone:
         port = gone.server_address[1]
     with pytest.raises(ConnectionError, match="is the server running"):
@@ -1120,7 +1122,7 @@ def test_servers_beside_notebooks_have_ports_of_their_own_and_stop(tmp_path, mon
 
 def test_a_server_ends_with_the_process_that_started_it_even_if_that_is_killed(tmp_path):
     code = (
-        "import os, signal, sys; from helpers.background import start\n"
+        "import os, signal, sys; from helpers.serve.background import start\n"
         "server = start('sudoku', sys.argv[1]); print(server.pid, flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL) if sys.argv[2] == 'killed' else 1 / 0"
     )
@@ -1142,7 +1144,7 @@ def test_a_server_that_is_not_ready_says_why_and_is_not_left_over(tmp_path):
 
 def test_importing_is_cheap_and_starts_nothing():
     code = (
-        "import sys, helpers.server, helpers.background\n"
+        "import sys, helpers.serve.server, helpers.serve.background\n"
         "print(sorted({'torch', 'transformers', 'uvicorn', 'pandas'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from envs import load
-from helpers import gates, synthesis
-from helpers.scripted_writer import FAULTY, GOOD, KNOWN, NUMBERS, SCRIPT, ScriptedWriter, _problem
+from helpers.tasks import gates, synthesis
+from helpers.tasks.scripted_writer import FAULTY, GOOD, KNOWN, NUMBERS, SCRIPT, ScriptedWriter, _problem
 
 
 def row(text, number=0, **task):
@@ -732,7 +732,7 @@ KEY = "sk-not-to-be-seen-anywhere"
 
 @needs_sandbox
 def test_from_an_endpoint_to_an_exported_data_set(tmp_path):
-    endpoints = pytest.importorskip("helpers.endpoints")
+    endpoints = pytest.importorskip("helpers.rollout.endpoints")
     code = pytest.importorskip("envs.code_env")
     from datasets import load_from_disk
 
@@ -755,7 +755,7 @@ def test_from_an_endpoint_to_an_exported_data_set(tmp_path):
 
 def test_the_same_call_through_data_designer(tmp_path):
     pytest.importorskip("data_designer")
-    endpoints = pytest.importorskip("helpers.endpoints")
+    endpoints = pytest.importorskip("helpers.rollout.endpoints")
     with Served(ScriptedWriter()) as server:
         policy = endpoints.EndpointPolicy("m", server.url, api_key=KEY, at_once=1)
         drafts = synthesis.write(

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers import training
+from helpers.train import fresh_process, history, profiles
+from helpers.train.recorder import Recorder
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -19,7 +20,7 @@ from trl import GRPOConfig, GRPOTrainer, SFTConfig, SFTTrainer
 from pathlib import Path
 from envs import load
 from helpers import training
-from helpers.policies import model_path
+from helpers.rollout.policies import model_path
 
 out, tools = Path(sys.argv[1]), sys.argv[2] == "tools"
 env = load("sudoku")
@@ -78,19 +79,19 @@ def test_sft_learns_from_conversations_with_tools_and_its_adapter_loads_elsewher
     from envs import load
 
     rows = load("sudoku").make_rows(24, blanks=(3, 4))
-    plain = training.answers_in_new_process("tiny", None, rows, 40)
-    tuned = training.answers_in_new_process("tiny", tmp_path / "adapter", rows, 40)
+    plain = fresh_process.answers_in_new_process("tiny", None, rows, 40)
+    tuned = fresh_process.answers_in_new_process("tiny", tmp_path / "adapter", rows, 40)
     assert len(plain) == len(tuned) == 24 and plain != tuned
 
 
 def test_a_missing_adapter_is_said_so(tmp_path):
     with pytest.raises(RuntimeError, match="in a new process failed"):
-        training.answers_in_new_process("tiny", tmp_path / "nothing", [], 8)
+        fresh_process.answers_in_new_process("tiny", tmp_path / "nothing", [], 8)
 
 
 def test_the_demo_fails_with_an_exit_code_and_a_reason():
     done = subprocess.run(
-        [sys.executable, "-m", "helpers.demo", "environment=chess"], cwd=ROOT, capture_output=True, text=True
+        [sys.executable, "-m", "helpers.run.demo", "environment=chess"], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 1 and "no environment called 'chess'" in done.stderr and "Traceback" not in done.stderr
 
@@ -98,7 +99,7 @@ def test_the_demo_fails_with_an_exit_code_and_a_reason():
 def test_recorder_keeps_numbers_only(tmp_path):
     from types import SimpleNamespace
 
-    recorder = training.recorder(tmp_path / "h.jsonl", 2)
+    recorder = Recorder(tmp_path / "h.jsonl", 2)
     state = SimpleNamespace(global_step=1)
     recorder.on_train_begin(None, state, None)
     recorder.on_log(None, state, None, {"reward": "0.5", "note": "x", "loss": 1})
@@ -108,7 +109,7 @@ def test_recorder_keeps_numbers_only(tmp_path):
 
 
 def test_spread_is_measured_inside_groups_and_unjudged_rewards_are_counted(tmp_path):
-    recorder = training.recorder(tmp_path / "h.jsonl", 2)
+    recorder = Recorder(tmp_path / "h.jsonl", 2)
     rewards = iter([[1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0], [None, None, 1.0, 0.0]])
     watched = recorder.watch(lambda completions, task, **_: next(rewards), group_size=2)
     seen = []
@@ -125,7 +126,7 @@ def watched_run(tmp_path, env, completions, rewards=None, steps=20, resume=0):
     row = env.make_rows(1)[0]
     columns = {name: [row[name]] * len(completions) for name in ("task", "task_id")}
     columns["prompts"] = [row["prompt"]] * len(completions)
-    recorder = training.recorder(tmp_path / "h.jsonl", 20)
+    recorder = Recorder(tmp_path / "h.jsonl", 20)
     reward = recorder.watch(env.reward if rewards is None else lambda **_: rewards, len(completions), env)
     state = SimpleNamespace(global_step=resume)
     reward(completions=completions, trainer_state=state, **columns)  # a trial, before training
@@ -151,7 +152,7 @@ def test_completions_are_kept_on_the_way_with_what_was_read_out_of_them_and_the_
     assert best["completion"] == gold and best["reward"] == 1.0 and best["reason"] == env.score(gold, row).reason
     assert best["extracted"] == json.loads(row["task"])["answer"] and best["prompt"] == row["prompt"]
     assert worst["completion"] == "" and worst["reward"] == 0.0 and worst["extracted"] is None
-    stored = [json.loads(line) for line in training.samples_path(tmp_path / "h.jsonl").read_text().splitlines()]
+    stored = [json.loads(line) for line in history.samples_path(tmp_path / "h.jsonl").read_text().splitlines()]
     assert stored == kept
 
 
@@ -180,18 +181,18 @@ def test_the_time_of_steps_and_of_their_rewards_is_logged(tmp_path):
 
 def test_both_ends_of_a_history_are_means_of_a_tenth():
     rows = [{"reward": float(step)} for step in range(40)]
-    assert training.ends(rows, ["reward"]) == [
+    assert history.ends(rows, ["reward"]) == [
         {"part": "first tenth", "reward": 1.5}, {"part": "last tenth", "reward": 37.5},
     ]  # fmt: skip
-    assert [end["reward"] for end in training.ends(rows[:3], ["reward"])] == [0.0, 2.0]
+    assert [end["reward"] for end in history.ends(rows[:3], ["reward"])] == [0.0, 2.0]
 
 
 def test_an_environment_is_measured_with_its_tools_where_it_is_answered_by_them():
     from envs import NAMES, load
 
-    cfg = training.settings("cpu", eval_samples=3)
+    cfg = profiles.settings("cpu", eval_samples=3)
     for name in NAMES:
-        sampling = training.sampling(load(name), cfg, seed=5)
+        sampling = profiles.sampling(load(name), cfg, seed=5)
         limit = cfg.episode_tokens if name == "workplace" else cfg.max_tokens
         assert sampling == {"seed": 5, "samples": 3, "max_tokens": limit, "tools": name == "workplace"}
 
@@ -200,7 +201,7 @@ def test_an_environment_is_measured_with_its_tools_where_it_is_answered_by_them(
 
 
 def test_the_runs_that_fail_are_real_runs_of_one_length_each_with_its_sign():
-    failed = training.failed_runs()
+    failed = history.failed_runs()
     works, *runs = failed["runs"]
     assert works["name"] == "works" and len(runs) >= 3 and failed["made"]["steps"] >= 40
     for run in failed["runs"]:
@@ -214,16 +215,16 @@ def test_the_runs_that_fail_are_real_runs_of_one_length_each_with_its_sign():
 def test_the_lenient_reward_is_gamed():
     """The sign that the notebooks name: twice as much is paid as the strict verdict on the same answers gives, from the
     first step to the last, and less comes of it."""
-    works, run = [run for run in training.failed_runs()["runs"] if run["name"] in ("works", "lenient_reward")]
-    paid, strict = ([end[key] for end in training.ends(run["history"], [key])] for key in ("reward", "strict"))
+    works, run = [run for run in history.failed_runs()["runs"] if run["name"] in ("works", "lenient_reward")]
+    paid, strict = ([end[key] for end in history.ends(run["history"], [key])] for key in ("reward", "strict"))
     assert all(high > 1.8 * low > 0 for high, low in zip(paid, strict))
     assert run["changes"]["sudoku"]["gain"] < works["changes"]["sudoku"]["gain"]
 
 
 def test_runs_that_fail_are_drawn_beside_the_one_that_works():
-    from helpers import plots
+    from helpers.show import plots
 
-    failed = training.failed_runs()
+    failed = history.failed_runs()
     panels = list(plots.what_fails(failed))
     plots.close(panels[0])
     assert len(panels) == 2 * (len(failed["runs"]) - 1) and all(len(axes.lines) == 2 for axes in panels)
@@ -232,7 +233,7 @@ def test_runs_that_fail_are_drawn_beside_the_one_that_works():
 
 
 def test_gains_are_drawn_with_what_they_show():
-    from helpers import plots
+    from helpers.show import plots
 
     def change(low, high):
         return {"gain": (low + high) / 2, "ci95": (low, high), "n": 9, "before": 0.5, "after": 0.6}

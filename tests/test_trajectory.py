@@ -11,11 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from envs import load
-from helpers import trajectory
-from helpers.policies import OraclePolicy
-from helpers.rollouts import rollout
+from helpers.episodes import environment
+from helpers.episodes.nemo_gym import from_nemo_gym, to_nemo_gym
+from helpers.episodes.responses import to_items, to_messages
+from helpers.episodes.training_rows import dpo_rows, save_dataset, sft_rows
+from helpers.rollout.policies import OraclePolicy
+from helpers.rollout.rollouts import Sampling, rollout
 from helpers.tiny_policy import PATH
-from helpers.trajectory import dpo_rows, from_nemo_gym, save_dataset, sft_rows, to_items, to_messages, to_nemo_gym
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "nemo_gym"
 FILES = ("code_gen", "math_with_judge", "reasoning_gym", "workplace_assistant")
@@ -157,7 +159,9 @@ def test_a_changed_import_keeps_its_changes():
 @pytest.mark.parametrize("module", [sudoku, workplace])
 def test_our_rows_and_episodes_come_back_from_their_shape(module):
     rows = module.make_rows(4, **({"interactive": True} if module is sudoku else {}))
-    episodes = rollout(module, rows, OraclePolicy(module, rows), name="o", tools=True, max_steps=30, quiet=True)
+    episodes = rollout(
+        module, rows, OraclePolicy(module, rows), Sampling(tools=True, max_steps=30), name="o", quiet=True
+    )
     for mine in rows + episodes:
         theirs = json.loads(json.dumps(to_nemo_gym(mine, [module.ENV().get_reward])))
         assert from_nemo_gym(theirs) == mine
@@ -171,7 +175,7 @@ def test_their_client_types_read_our_response():
     from openai.types.responses import Response
 
     rows = sudoku.make_rows(2, interactive=True)
-    episodes = rollout(sudoku, rows, OraclePolicy(sudoku, rows), name="o", tools=True, quiet=True)
+    episodes = rollout(sudoku, rows, OraclePolicy(sudoku, rows), Sampling(tools=True), name="o", quiet=True)
     response = to_nemo_gym(episodes[0])["response"]
     read = Response.model_validate(
         response | {"output": [i for i in response["output"] if i["type"] != "function_call_output"]}
@@ -234,7 +238,9 @@ def tool_data(tmp_path_factory):
     from datasets import load_dataset
 
     rows = workplace.make_rows(6, seed=2)
-    good = rollout(workplace, rows, OraclePolicy(workplace, rows), name="o", tools=True, max_steps=30, quiet=True)
+    good = rollout(
+        workplace, rows, OraclePolicy(workplace, rows), Sampling(tools=True, max_steps=30), name="o", quiet=True
+    )
     bad = [e | {"reward": 0.0, "messages": [{"role": "assistant", "content": "No."}], "sample": 1} for e in good]
     made = {"sft": sft_rows(good, workplace), "dpo": dpo_rows(good + bad, workplace)}
     home = tmp_path_factory.mktemp("data")
@@ -285,7 +291,7 @@ def test_trl_trains_on_both_unchanged(tool_data, tmp_path):
 
 def test_episodes_with_tools_need_their_environment():
     rows = sudoku.make_rows(1, interactive=True)
-    episodes = rollout(sudoku, rows, OraclePolicy(sudoku, rows), name="o", tools=True, quiet=True)
+    episodes = rollout(sudoku, rows, OraclePolicy(sudoku, rows), Sampling(tools=True), name="o", quiet=True)
     with pytest.raises(ValueError, match="module"):
         sft_rows(episodes)
     (row,) = sft_rows(episodes, sudoku)
@@ -293,9 +299,9 @@ def test_episodes_with_tools_need_their_environment():
 
 
 def test_schemas_have_one_shape():
-    (own,) = trajectory.schemas([sudoku.ENV().place])
+    (own,) = environment.schemas([sudoku.ENV().place])
     flat = {"type": "function", **own["function"]}
-    assert trajectory.schemas([own, flat]) == [own, own] and set(own["function"]) == {
+    assert environment.schemas([own, flat]) == [own, own] and set(own["function"]) == {
         "name",
         "description",
         "parameters",

@@ -13,13 +13,13 @@ import ipywidgets
 import pytest
 
 from envs import NAMES, load
-from helpers import notebook, people, training, widgets
-from helpers import widget_parts as parts
-from helpers import widget_views as views
-from helpers.agents import Loop
-from helpers.evaluation import reward_profile
-from helpers.policies import OraclePolicy, RandomPolicy
-from helpers.rollouts import rollout
+from helpers.measure.reward_profile import reward_profile
+from helpers.rollout.agents import Loop
+from helpers.rollout.policies import OraclePolicy, RandomPolicy
+from helpers.rollout.rollouts import Sampling, rollout
+from helpers.run import headless
+from helpers.show import browser, dashboard, parts, people, play_and_review, views
+from helpers.train.recorder import Recorder
 
 ROOT = Path(__file__).resolve().parents[1]
 HOSTILE = (
@@ -72,7 +72,7 @@ def episodes():
     for name in NAMES:
         module, rows, tools = tasks(name)
         for policy, who in ((OraclePolicy(module, rows), "oracle"), (RandomPolicy(module, rows), "random")):
-            found += rollout(module, rows, policy, name=who, samples=2, tools=tools, quiet=True)
+            found += rollout(module, rows, policy, Sampling(samples=2, tools=tools), name=who, quiet=True)
     return found
 
 
@@ -123,8 +123,8 @@ def hostile_episodes() -> list[dict]:
 def test_what_a_model_writes_is_escaped_everywhere(tmp_path):
     found = hostile_episodes()
     shown = [
-        widgets.rollout_browser(found), widgets.group_explorer(found),
-        widgets.review(found, tmp_path / "reviews.jsonl"),
+        browser.rollout_browser(found), browser.group_explorer(found),
+        play_and_review.review(found, tmp_path / "reviews.jsonl"),
     ]  # fmt: skip
     for thing in shown:
         page = thing.static()
@@ -184,7 +184,9 @@ def test_the_board_shows_the_answer_and_marks_what_breaks_a_rule(answer, says, g
 def test_the_board_of_an_interactive_task_is_the_one_that_was_played():
     module = load("sudoku")
     row = module.make_rows(1, seed=2, difficulty="medium", interactive=True)[0]
-    episode = rollout(module, [row], OraclePolicy(module, [row]), name="o", tools=True, quiet=True, agent=Loop(2))[0]
+    episode = rollout(
+        module, [row], OraclePolicy(module, [row]), Sampling(tools=True), name="o", quiet=True, agent=Loop(2)
+    )[0]
     drawn = views.state(episode)
     assert drawn.count(", filled in") == 2 and "blank" in drawn
 
@@ -263,12 +265,12 @@ def test_tool_calls_are_folded_with_their_results(episodes):
 
 def all_shown(episodes, tmp_path) -> list:
     module, rows, _ = tasks("sudoku", 4)
-    by = {"random": rollout(module, rows, RandomPolicy(module, rows), name="random", samples=2, quiet=True)}
-    by["oracle"] = rollout(module, rows, OraclePolicy(module, rows), name="oracle", samples=2, quiet=True)
+    by = {"random": rollout(module, rows, RandomPolicy(module, rows), Sampling(samples=2), name="random", quiet=True)}
+    by["oracle"] = rollout(module, rows, OraclePolicy(module, rows), Sampling(samples=2), name="oracle", quiet=True)
     return [
-        widgets.rollout_browser(episodes), widgets.group_explorer(episodes),
-        widgets.profile_explorer(reward_profile(module, rows, by, "random"), by),
-        widgets.play(module, rows[0]), widgets.review(episodes, tmp_path / "r.jsonl"),
+        browser.rollout_browser(episodes), browser.group_explorer(episodes),
+        browser.profile_explorer(reward_profile(module, rows, by, "random"), by),
+        play_and_review.play(module, rows[0]), play_and_review.review(episodes, tmp_path / "r.jsonl"),
     ]  # fmt: skip
 
 
@@ -326,16 +328,14 @@ def test_a_saved_notebook_keeps_the_page_and_loses_the_widget(tmp_path):
                {"output_type": "display_data", "data": view}, {"output_type": "stream", "text": "said"}]  # fmt: skip
     path = tmp_path / "n.ipynb"
     path.write_text(json.dumps({"cells": [{"outputs": outputs}], "metadata": {"widgets": {}}}))
-    notebook._clean(path)
+    headless._clean(path)
     saved = json.loads(path.read_text())
     assert "widget" not in path.read_text() and len(saved["cells"][0]["outputs"]) == 2
     assert saved["cells"][0]["outputs"][0]["data"]["text/html"] == "<p>page</p>"
 
 
 def test_importing_the_helpers_brings_no_widgets():
-    code = (
-        "import helpers, helpers.widgets, sys; print({'ipywidgets', 'matplotlib', 'IPython', 'torch'} & {*sys.modules})"
-    )
+    code = "import helpers.show.browser, sys; print({'ipywidgets', 'matplotlib', 'IPython', 'torch'} & {*sys.modules})"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.stdout.strip() == "set()", done.stdout + done.stderr
 
@@ -350,7 +350,7 @@ def made(reward, reason="wrong cell: x", environment="sudoku", policy="p", task=
 
 def test_filters():
     found = [made(1.0, "solved"), made(0.0), made(0.5), made(None, "unjudged: y"), made(0.0, "format: z", "math", "q")]
-    pick = lambda **by: [found.index(e) for e in widgets.select(found, **by)]  # noqa: E731
+    pick = lambda **by: [found.index(e) for e in browser.select(found, **by)]  # noqa: E731
     assert pick() == [0, 1, 2, 3, 4]
     assert pick(reward="right") == [0] and pick(reward="wrong") == [1, 2, 4] and pick(reward="unjudged") == [3]
     assert pick(environment="math") == [4] and pick(policy="p") == [0, 1, 2, 3]
@@ -359,7 +359,7 @@ def test_filters():
 
 
 def test_the_slider_and_the_filters_move_the_page(episodes):
-    widget = live(widgets.rollout_browser(episodes))
+    widget = live(browser.rollout_browser(episodes))
     slider, reward, page = named(widget, "Episode"), named(widget, "Reward"), every(widget)[-1]
     before = page.value
     slider.value = 4
@@ -381,7 +381,7 @@ def test_the_slider_and_the_filters_move_the_page(episodes):
 
 
 def test_nothing_to_show_is_said():
-    for make in (widgets.rollout_browser, widgets.group_explorer, lambda e: widgets.review(e, "x.jsonl")):
+    for make in (browser.rollout_browser, browser.group_explorer, lambda e: play_and_review.review(e, "x.jsonl")):
         with pytest.raises(ValueError, match="no episodes to show"):
             make([])
 
@@ -392,28 +392,28 @@ def test_nothing_to_show_is_said():
 def test_groups_say_who_won_and_by_how_much():
     group = [made(1.0, "solved"), made(0.0), made(0.0), made(None, "unjudged: y")]
     group[0]["messages"] = [{"role": "assistant", "content": "the winner"}]
-    page = widgets.group_explorer([made(0.0, task="2"), made(0.0, task="2"), *group]).static()
+    page = browser.group_explorer([made(0.0, task="2"), made(0.0, task="2"), *group]).static()
     assert "Group 1 of 2" in page and "the winner" in page  # the group that differs comes first
     assert page.index("+0.67") < page.index("-0.33") and "Mean reward 0.33" in page
     assert "<td>2</td>" in page and "1 unjudged answers are left out" in page
 
 
 def test_dead_groups_are_called_dead():
-    widget = live(widgets.group_explorer([made(0.0), made(0.0), made(1.0, task="2"), made(0.0, task="2")]))
+    widget = live(browser.group_explorer([made(0.0), made(0.0), made(1.0, task="2"), made(0.0, task="2")]))
     named(widget, "Groups").value = "all alike"
     assert "dead group" in html(widget)
 
 
 def test_the_profile_shows_each_policy_with_its_failures():
     module, rows, _ = tasks("sudoku", 4)
-    by = {"random": rollout(module, rows, RandomPolicy(module, rows), name="random", samples=2, quiet=True)}
-    by["oracle"] = rollout(module, rows, OraclePolicy(module, rows), name="oracle", samples=2, quiet=True)
+    by = {"random": rollout(module, rows, RandomPolicy(module, rows), Sampling(samples=2), name="random", quiet=True)}
+    by["oracle"] = rollout(module, rows, OraclePolicy(module, rows), Sampling(samples=2), name="oracle", quiet=True)
     profile = reward_profile(module, rows, by, "random")
-    widget = live(widgets.profile_explorer(profile, by))
+    widget = live(browser.profile_explorer(profile, by))
     assert profile["verdict"] in html(widget) and "wrong given" in html(widget)
     next(w for w in every(widget) if getattr(w, "options", ()) == ("random", "oracle")).value = "oracle"
     assert "Failures of oracle" in html(widget) and "✗ wrong" not in html(widget)
-    assert "echo of the prompt" in widgets.profile_explorer(profile).static()
+    assert "echo of the prompt" in browser.profile_explorer(profile).static()
 
 
 # --- the dashboard ---------------------------------------------------------------------------------------
@@ -425,7 +425,7 @@ def history(n: int) -> list[dict]:
 
 def test_the_dashboard_shows_winners_and_losers_of_one_group_with_their_verdicts():
     module, rows, _ = tasks("sudoku", 2)
-    board = widgets.Dashboard(module, "GRPO", n=2)
+    board = dashboard.Dashboard(module, "GRPO", n=2)
     gold, other = module.answer(rows[0]), module.answer(rows[1])
     said = [*[other] * 2, *[gold, other, gold + HOSTILE, ""]]
     completions = [[{"role": "assistant", "content": text}] for text in said]
@@ -441,14 +441,14 @@ def test_the_dashboard_shows_winners_and_losers_of_one_group_with_their_verdicts
 
 
 def test_a_dashboard_that_cannot_draw_does_not_end_the_training():
-    board = widgets.Dashboard(load("sudoku"), "GRPO")
+    board = dashboard.Dashboard(load("sudoku"), "GRPO")
     assert "<img" in board.draw(history(2)).data  # nothing was answered yet
     board.watch(lambda completions, **_: [0.0])(completions=["x"])
     assert "answers not drawn: KeyError" in board.draw(history(2)).data
 
 
 def test_the_recorder_draws_the_dashboard(tmp_path, capsys):
-    recorder = training.recorder(tmp_path / "h.jsonl", 2, draw=widgets.Dashboard(load("sudoku"), "GRPO").draw)
+    recorder = Recorder(tmp_path / "h.jsonl", 2, draw=dashboard.Dashboard(load("sudoku"), "GRPO").draw)
     state = type("State", (), {"global_step": 0})()
     recorder.on_train_begin(None, state, None)
     state.global_step = 1
@@ -505,7 +505,7 @@ def test_tools_are_played_with_buttons():
     row = module.make_rows(1, seed=3, interactive=True)[0]
     (_, move), *others = calls_of(module, row)
     assert not others
-    widget = live(widgets.play(module, row))
+    widget = live(play_and_review.play(module, row))
     assert html(widget).count(", filled in") == 0 and '<table class="board"' in html(widget)
     for name, value in move.items():
         named(widget, name).value = str(value)
@@ -520,7 +520,7 @@ def test_tools_are_played_with_buttons():
 @pytest.mark.parametrize("name", ["math", "code", "workplace"])
 def test_a_player_does_not_see_the_answer_before_the_end(name):
     module, rows, _ = tasks(name, 1)
-    shown = widgets.play(module, rows[0])
+    shown = play_and_review.play(module, rows[0])
     widget = live(shown)
     for page in (shown.static(), html(widget)):
         assert "gold answer" not in page and "should have" not in page and "failing test" not in page
@@ -532,12 +532,12 @@ def test_fields_become_arguments_as_the_tool_takes_them():
     def tool(name: str, n: int, tags: list[str], more: str = "x"):
         pass
 
-    assert widgets.typed(tool, {"name": "7", "n": "7", "tags": '["a"]', "more": ""}) == {
+    assert play_and_review.typed(tool, {"name": "7", "n": "7", "tags": '["a"]', "more": ""}) == {
         "name": "7",
         "n": 7,
         "tags": ["a"],
     }
-    assert widgets.typed(tool, {"name": "", "n": "seven", "tags": "", "more": "y"}) == {
+    assert play_and_review.typed(tool, {"name": "", "n": "seven", "tags": "", "more": "y"}) == {
         "name": "", "n": "seven", "tags": "", "more": "y",
     }  # fmt: skip
 
@@ -581,7 +581,7 @@ def test_reviews_are_appended_and_the_last_word_counts(tmp_path):
 def test_the_review_panel_asks_each_once_and_keeps_what_was_said(tmp_path):
     path = tmp_path / "reviews.jsonl"
     found = [made(1.0, "solved", task="1"), made(0.0, task="2"), made(None, "unjudged: y", task="3")]
-    widget = live(widgets.review(found, path, by="ann"))
+    widget = live(play_and_review.review(found, path, by="ann"))
     asked = [e["task_id"] for e in people.to_review(found, path, "ann")]
     assert "3 of 3 left" in html(widget) and not path.exists()
     for task in asked:
@@ -596,5 +596,5 @@ def test_the_review_panel_asks_each_once_and_keeps_what_was_said(tmp_path):
     again = "It is wrong" if asked[-1] == "3" else "Disagree"
     named(widget, again).click()
     assert len(path.read_text().strip().split("\n")) == 4
-    assert "0 of 3 left" in html(live(widgets.review(found, path, by="ann")))  # a second run asks nothing again
-    assert "3 of 3 left" in html(live(widgets.review(found, path, by="bob")))
+    assert "0 of 3 left" in html(live(play_and_review.review(found, path, by="ann")))  # a second run asks nothing again
+    assert "3 of 3 left" in html(live(play_and_review.review(found, path, by="bob")))

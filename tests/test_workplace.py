@@ -23,7 +23,7 @@ from envs.workplace_env.actions import ACTIONS, PARAMETERS, WRITES, end_of
 from envs.workplace_env.desk import CATEGORIES, DIFFICULTIES, TEMPLATES
 from envs.workplace_env.rows import _draw, split_of
 from envs.workplace_env.tables import FIELDS
-from helpers.contract import check_env
+from helpers.measure.contract import check_env
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT.parent / "shared" / "data"

@@ -15,7 +15,8 @@ import time
 from pathlib import Path
 
 from envs import load
-from helpers.rollouts import rollout, tools_of
+from helpers.episodes.environment import tools_of
+from helpers.rollout.rollouts import Sampling, rollout
 from helpers.tiny_policy import PATH
 
 OFFICE = {"domain": ("email", "calendar"), "difficulty": "starter"}
@@ -193,15 +194,13 @@ def make_model(vocab_size: int, tokenizer):
 
 def pass_at_1(model, tokenizer, name: str, knobs: dict, n: int, temperature: float = 1.0) -> float:
     """Share of episodes that solve their validation task."""
-    from helpers.policies import LocalPolicy
+    from helpers.rollout.policies import LocalPolicy
 
     module = load(name)
     rows = module.make_rows(n, 0, "validation", **knobs)
     by_tools = not isinstance(module.answer(rows[0]), str)  # of these rows: knobs can change it
-    episodes = rollout(
-        module, rows, LocalPolicy(model, tokenizer), name=name, tools=by_tools, temperature=temperature,
-        max_tokens=128 if by_tools else 48, quiet=True,
-    )  # fmt: skip
+    sampling = Sampling(tools=by_tools, temperature=temperature, max_tokens=128 if by_tools else 48)
+    episodes = rollout(module, rows, LocalPolicy(model, tokenizer), sampling, name=name, quiet=True)
     return sum(episode["reward"] or 0.0 for episode in episodes) / n
 
 

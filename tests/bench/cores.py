@@ -18,7 +18,7 @@ from statistics import mean
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from helpers.kernel import SPIN_ROUNDS  # noqa: E402
+from helpers.run.kernel import SPIN_ROUNDS  # noqa: E402
 
 TORCHS_OWN = "300000"  # libgomp's number of rounds where nothing is said: gcc.gnu.org, libgomp, GOMP_SPINCOUNT
 STEPS, TIMES = 10, 2

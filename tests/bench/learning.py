@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from helpers.demo import demo  # noqa: E402
+from helpers.run.demo import demo  # noqa: E402
 
 
 def main() -> int:

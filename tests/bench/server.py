@@ -23,9 +23,9 @@ import psutil
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from envs import workplace_env as workplace
-from helpers.remote import RemoteEnv
-from helpers.server import gym_rows
-from helpers.trajectory import to_items
+from helpers.episodes.nemo_gym import gym_rows
+from helpers.episodes.responses import to_items
+from helpers.serve.remote import RemoteEnv
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGETS = {  # ms, but for the memory
@@ -72,7 +72,7 @@ class Server:
 
     def __init__(self):
         began = time.perf_counter()
-        command = [sys.executable, "-m", "helpers.server", "workplace", "--port", "0"]
+        command = [sys.executable, "-m", "helpers.serve.server", "workplace", "--port", "0"]
         self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
         self.url = self.process.stdout.readline().split(": ", 1)[1].split(",")[0]
         RemoteEnv(self.url)  # waits until it answers

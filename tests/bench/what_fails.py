@@ -27,7 +27,7 @@ RUNS = {
     },
     "confidently_wrong": {
         "title": "confidently wrong: a long warm-up on demonstrations that fill every blank with 1",
-        "sign": "frac_reward_zero_std",
+        "sign": "dead_groups",
         "says": "nearly all groups are dead from the first step: sure of itself, and wrong",
         "warm_up": {"times": 3, "rate": 3, "wrong": True},
     },
@@ -50,7 +50,7 @@ RUNS = {
         "warm_up": {"times": 5, "rate": 3},
     },
 }
-KEPT = ("step", "reward", "strict", "entropy", "frac_reward_zero_std", "group_spread", "completions/mean_length",
+KEPT = ("step", "reward", "strict", "entropy", "dead_groups", "group_spread", "completions/mean_length",
         "completions/clipped_ratio", "grad_norm", "step_s", "reward_s")  # fmt: skip
 SEED = 0
 
@@ -85,17 +85,20 @@ def train(name: str, steps: int, out: Path) -> dict:
     from trl import GRPOConfig, GRPOTrainer, SFTConfig, SFTTrainer
 
     from envs import load
-    from helpers import evaluation, training
-    from helpers.policies import LocalPolicy, model_path
-    from helpers.rollouts import rollout
+    from helpers.episodes import training_rows
+    from helpers.measure import evaluation
+    from helpers.rollout.policies import LocalPolicy, model_path
+    from helpers.rollout.rollouts import Sampling, rollout
+    from helpers.train import profiles
+    from helpers.train.recorder import Recorder
 
     about, env, scratch = RUNS[name], load("sudoku"), Path(tempfile.mkdtemp())
-    cfg = training.settings("cpu", grpo_steps=steps)
+    cfg = profiles.settings("cpu", grpo_steps=steps)
     warm = {"times": 1, "rate": 1, "wrong": False} | about.get("warm_up", {})
 
     def with_adapter(where: str):
-        policy, tokenizer = FastLanguageModel.from_pretrained(where, **training.load_args(cfg))
-        lora = {"r": cfg.lora_rank, "lora_alpha": 2 * cfg.lora_rank, "target_modules": training.LORA_TARGETS}
+        policy, tokenizer = FastLanguageModel.from_pretrained(where, **profiles.load_args(cfg))
+        lora = {"r": cfg.lora_rank, "lora_alpha": 2 * cfg.lora_rank, "target_modules": profiles.LORA_TARGETS}
         return FastLanguageModel.get_peft_model(
             policy, use_gradient_checkpointing=False, random_state=SEED, **lora
         ), tokenizer
@@ -106,16 +109,16 @@ def train(name: str, steps: int, out: Path) -> dict:
         for other in ("sudoku", "math", "code"):
             module = load(other)
             rows = module.make_rows(cfg.eval_rows, seed=SEED, split="test", difficulty=module.DIFFICULTIES[0])
-            limits = {"samples": 2 if module is env else 1, "seed": SEED, "max_tokens": cfg.max_tokens, "quiet": True}
-            found[other] = rollout(module, rows, LocalPolicy(policy, tokenizer), name=called, **limits)
+            limits = Sampling(samples=2 if module is env else 1, seed=SEED, max_tokens=cfg.max_tokens)
+            found[other] = rollout(module, rows, LocalPolicy(policy, tokenizer), limits, name=called, quiet=True)
         return found
 
     policy, tokenizer = with_adapter(model_path("tiny"))
     shown = env.make_rows(warm["times"] * cfg.sft_steps * cfg.sft_batch_size, seed=SEED)
-    data = [wrong(row) for row in shown] if warm["wrong"] else training.demonstrations(env, shown)
+    data = [wrong(row) for row in shown] if warm["wrong"] else training_rows.demonstrations(env, shown)
     args = SFTConfig(
         max_steps=warm["times"] * cfg.sft_steps, learning_rate=warm["rate"] * cfg.sft_learning_rate, seed=SEED,
-        lr_scheduler_type="cosine", per_device_train_batch_size=cfg.sft_batch_size, **training.quiet_args(cfg, scratch),
+        lr_scheduler_type="cosine", per_device_train_batch_size=cfg.sft_batch_size, **profiles.quiet_args(cfg, scratch),
     )  # fmt: skip
     trainer = SFTTrainer(model=policy, processing_class=tokenizer, train_dataset=Dataset.from_list(data), args=args)
     trainer.remove_callback(PrinterCallback)
@@ -128,14 +131,14 @@ def train(name: str, steps: int, out: Path) -> dict:
         return env.reward(completions=completions, **columns)
 
     rows = env.make_rows(steps * cfg.prompts_per_step, seed=SEED)
-    recorder = training.recorder(scratch / "history.jsonl", steps, name)
+    recorder = Recorder(scratch / "history.jsonl", steps, name)
     trainer = GRPOTrainer(
         model=policy, processing_class=tokenizer, train_dataset=Dataset.from_list(rows), callbacks=[recorder],
         reward_funcs=[recorder.watch(lenient if about.get("lenient") else env.reward, cfg.group_size), strict],
         args=GRPOConfig(
             learning_rate=about.get("rate", 1) * cfg.grpo_learning_rate, lr_scheduler_type="linear", temperature=1.0,
-            seed=SEED, reward_weights=[1.0, 0.0], **training.shape(cfg, len(rows)), **training.objective("dapo"),
-            **training.quiet_args(cfg, scratch),
+            seed=SEED, reward_weights=[1.0, 0.0], **profiles.shape(cfg, len(rows)), **profiles.objective("dapo"),
+            **profiles.quiet_args(cfg, scratch),
         ),
     )  # fmt: skip
     trainer.remove_callback(PrinterCallback)
@@ -167,7 +170,7 @@ def main() -> int:
     if args.only:
         (out / f"{args.only}.json").write_text(json.dumps(train(args.only, args.steps, out)), encoding="utf-8")
         return 0
-    from helpers.notebook import versions
+    from helpers.run.results import versions
 
     weights = sha256((ROOT / "helpers" / "tiny_policy" / "model.safetensors").read_bytes()).hexdigest()[:8]
     made = {"policy": f"tiny {weights}", "environment": "sudoku", "steps": args.steps, "seed": SEED}

@@ -34,9 +34,11 @@ def measure(model: str, args: argparse.Namespace) -> dict:
     from trl import GRPOConfig, GRPOTrainer
 
     from envs import load
-    from helpers import evaluation, guards, training
-    from helpers.policies import LocalPolicy, model_path
-    from helpers.rollouts import rollout
+    from helpers.measure import evaluation
+    from helpers.rollout.policies import LocalPolicy, model_path
+    from helpers.rollout.rollouts import Sampling, rollout
+    from helpers.train import guards, profiles
+    from helpers.train.recorder import Recorder
 
     class Clock(TrainerCallback):
         def on_train_begin(self, args_, state, control, **_):
@@ -46,26 +48,24 @@ def measure(model: str, args: argparse.Namespace) -> dict:
             control.should_training_stop |= time.perf_counter() - self.began > args.seconds
 
     sizes = {"model": model, "grpo_steps": args.steps, "eval_rows": args.eval_rows}
-    cfg = training.settings(args.hardware, **sizes | (SMALL if model == "tiny" else {}))
+    cfg = profiles.settings(args.hardware, **sizes | (SMALL if model == "tiny" else {}))
     env, out = load("sudoku"), Path(args.out)
-    policy, tokenizer = FastLanguageModel.from_pretrained(model_path(model), **training.load_args(cfg))
+    policy, tokenizer = FastLanguageModel.from_pretrained(model_path(model), **profiles.load_args(cfg))
     held_out = env.make_rows(cfg.eval_rows, split="test", difficulty="easy")
-    sampling = {"samples": 2, "max_tokens": cfg.max_tokens, "at_once": 64}
-    before = rollout(env, held_out, LocalPolicy(policy, tokenizer), name="before", **sampling)
+    sampling = Sampling(samples=2, max_tokens=cfg.max_tokens, at_once=64)
+    before = rollout(env, held_out, LocalPolicy(policy, tokenizer), sampling, name="before")
     policy = FastLanguageModel.get_peft_model(
-        policy, r=cfg.lora_rank, lora_alpha=2 * cfg.lora_rank, target_modules=training.LORA_TARGETS,
+        policy, r=cfg.lora_rank, lora_alpha=2 * cfg.lora_rank, target_modules=profiles.LORA_TARGETS,
         use_gradient_checkpointing=cfg.gradient_checkpointing, random_state=0,
     )  # fmt: skip
     rows = env.make_rows(cfg.grpo_steps * cfg.prompts_per_step, difficulty="easy")
-    recorder = training.recorder(
-        out / f"history-{Path(model).name}.jsonl", cfg.grpo_steps, f"GRPO on {Path(model).name}"
-    )
+    recorder = Recorder(out / f"history-{Path(model).name}.jsonl", cfg.grpo_steps, f"GRPO on {Path(model).name}")
     trainer = GRPOTrainer(
         model=policy, processing_class=tokenizer, train_dataset=Dataset.from_list(rows), callbacks=[recorder, Clock()],
         reward_funcs=[recorder.watch(env.reward, cfg.group_size)],
         args=GRPOConfig(
             learning_rate=cfg.grpo_learning_rate, lr_scheduler_type="constant", temperature=1.0, seed=0,
-            **training.shape(cfg, len(rows)), **training.objective("dapo"), **training.quiet_args(cfg, out),
+            **profiles.shape(cfg, len(rows)), **profiles.objective("dapo"), **profiles.quiet_args(cfg, out),
         ),
     )  # fmt: skip
     trainer.remove_callback(PrinterCallback)
@@ -74,7 +74,7 @@ def measure(model: str, args: argparse.Namespace) -> dict:
         torch.cuda.reset_peak_memory_stats()
     trainer.train()
     peak = torch.cuda.max_memory_reserved() / 2**30 if torch.cuda.is_available() else None
-    after = rollout(env, held_out, LocalPolicy(policy, tokenizer), name="after", **sampling)
+    after = rollout(env, held_out, LocalPolicy(policy, tokenizer), sampling, name="after")
     change = evaluation.compare(before, after)
     lengths = sum(row["completions/mean_length"] for row in recorder.rows)
     return {
