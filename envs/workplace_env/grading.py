@@ -9,12 +9,24 @@ from .office import _SMALL, WorkplaceEnv, goal_of
 from .tables import Tables
 
 
+CAPABILITIES = {  # kind of failure: what the policy cannot do yet
+    "no answer": "gives an answer at all",
+    "missing write": "carries out the whole request",
+    "wrong value": "writes the right values",
+    "wrong order": "acts in the order of the request",
+    "side effect": "changes nothing else",
+    "tool fault": "calls tools with valid arguments",
+    "unjudged": "(the verifier could not judge)",
+}
+
+
 class Verdict(NamedTuple):
     """What the grader says: `reason` starts with the kind of failure, then a colon, then the first fault."""
 
     reward: float | None
     reason: str
     metrics: dict[str, float]
+    kind: str = ""  # of failure, a key of `CAPABILITIES`; "unjudged" for a broken task; empty for a right answer
 
 
 def parse(text: str, row: dict) -> list[tuple[str, dict]]:
@@ -40,7 +52,7 @@ def score(completion: str | list[dict] | None, row: dict, tables: Tables | None 
     try:
         env._begin(row.get("task") or _SMALL, tables or company())
     except ValueError as error:
-        return Verdict(None, f"broken task: {error}", {})
+        return Verdict(None, f"broken task: {error}", {}, "unjudged")
     calls = calls_in(completion)
     accepted, refusal = 0, ""
     for call in calls:
@@ -50,7 +62,9 @@ def score(completion: str | list[dict] | None, row: dict, tables: Tables | None 
         except (ValueError, TypeError) as error:  # a refused call changes nothing, live as here
             refusal = refusal or str(error).replace("WorkplaceEnv.", "")
     value = env.get_reward()
-    return Verdict(value, _why(env, value, len(calls), accepted, refusal), env.metrics)
+    reason = _why(env, value, len(calls), accepted, refusal)
+    kind = "unjudged" if value is None else "" if value else reason.partition(":")[0]
+    return Verdict(value, reason, env.metrics, kind)
 
 
 def reward(completions: list, task: list[str], **_) -> list[float | None]:
