@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from envs import code_env, code_problems
-from envs.code_env import CodeEnv, answer, extract, make_rows, parse, read_rows, reward, same, score
+from envs import code_env
+from envs.code_env import CodeEnv, answer, extract, judging, make_rows, parse, problems, read_rows, reward, same, score
+from envs.code_env.problems.solutions import load_solution
 from envs.code_sandbox import Outcome, Run, Sandbox, SandboxError
 from helpers.contract import check_env
 from helpers.evaluation import CAPABILITIES, kind, stress_set
@@ -500,7 +501,7 @@ def test_a_group_is_judged_side_by_side_in_order_and_the_same_answer_once():
             seen.append(source)
             return plain.run_function(source, *args, **named)
 
-    plain = code_env._box()
+    plain = judging.shared_sandbox()
     code_env.use_sandbox(Counting())
     try:
         assert reward(answers, [ADD["task"]] * len(answers)) == alone
@@ -595,7 +596,7 @@ def test_secrets_of_the_caller_are_not_seen(monkeypatch):
 
 # --- problems --------------------------------------------------------------------------------------------
 
-LEVELS = [(d, k) for d in code_problems.DIFFICULTIES for k in code_problems.KINDS]
+LEVELS = [(d, k) for d in problems.DIFFICULTIES for k in problems.KINDS]
 
 
 @pytest.mark.parametrize("difficulty, form", LEVELS)
@@ -629,12 +630,12 @@ def test_trivial_functions_fail_in_the_sandbox():
 
 @pytest.mark.parametrize("difficulty, form", LEVELS)
 def test_every_problem_is_proved(difficulty, form):
-    for problem in code_problems.draw(25, seed=2, difficulty=difficulty, kind=form):
+    for problem in problems.draw(25, seed=2, difficulty=difficulty, kind=form):
         assert problem.proof.killed >= 3 and problem.proof.mutants >= problem.proof.killed
         assert len(problem.proof.trivial) >= 8
         shown, hidden = ([repr(given) for given, _ in part] for part in (problem.examples, problem.tests))
         assert not set(shown) & set(hidden) and len(set(hidden)) == len(hidden) >= 8
-        call = code_problems._loaded(problem.solution, form, problem.entry_point)
+        call = load_solution(problem.solution, form, problem.entry_point)
         assert all(call(given) == expected for given, expected in (*problem.examples, *problem.tests))
 
 
@@ -644,12 +645,12 @@ def test_there_are_thousands_of_different_problems_and_splits_share_none():
     compositions: dict[tuple, str] = {}
     wanted = {"easy": (1400, 150, 150), "medium": (2900, 150, 150), "hard": (250, 30, 30)}
     for difficulty, counts in wanted.items():
-        for split, n in zip(code_problems.SPLITS, counts):
-            problems = code_problems.draw(n, seed=3, split=split, difficulty=difficulty)
-            assert len({problem.fingerprint for problem in problems}) == n
-            for problem in problems:
+        for split, n in zip(problems.SPLITS, counts):
+            drawn = problems.draw(n, seed=3, split=split, difficulty=difficulty)
+            assert len({problem.fingerprint for problem in drawn}) == n
+            for problem in drawn:
                 assert owner.setdefault(problem.fingerprint, split) == split, problem.blocks
-                takes = code_problems.BLOCKS[problem.blocks[0]].takes
+                takes = problems.BLOCKS[problem.blocks[0]].takes
                 assert compositions.setdefault((takes, *sorted(problem.blocks)), split) == split
     assert len(owner) >= 5000
 
@@ -657,9 +658,9 @@ def test_there_are_thousands_of_different_problems_and_splits_share_none():
 def test_splits_are_the_same_for_every_kind():
     """A program and a function of one composition are never on two sides."""
     where = {}
-    for form in code_problems.KINDS:
-        for split in code_problems.SPLITS:
-            for problem in code_problems.draw(60, seed=9, split=split, kind=form):
+    for form in problems.KINDS:
+        for split in problems.SPLITS:
+            for problem in problems.draw(60, seed=9, split=split, kind=form):
                 assert where.setdefault(problem.fingerprint, split) == split
 
 
@@ -679,10 +680,8 @@ def test_an_easy_composition_has_one_wording_and_others_several():
 
 
 def test_all_topics_are_drawn():
-    names = {
-        name for d in ("medium", "hard") for p in code_problems.draw(150, seed=8, difficulty=d) for name in p.blocks
-    }
-    types = {code_problems.BLOCKS[name].takes for name in names}
+    names = {name for d in ("medium", "hard") for p in problems.draw(150, seed=8, difficulty=d) for name in p.blocks}
+    types = {problems.BLOCKS[name].takes for name in names}
     assert types == {"ints", "strs", "str", "int", "dict", "date", "dates", "moves"}
     assert names & {"account", "tank", "stack", "circle", "walk", "fenced", "collatz"}
 
@@ -712,7 +711,7 @@ def test_bad_arguments_are_named(arguments, message):
 
 
 def test_built_in_blocks_are_sound():
-    for block in code_problems.BLOCKS.values():
+    for block in problems.BLOCKS.values():
         assert len(block.says) >= 2 and len(set(block.says)) == len(block.says), block.name
         assert ("{k}" in block.code) == bool(block.values), block.name
         assert block.level or ("{y}" not in block.code and block.code.count("{x}") == 1), block.name
@@ -933,7 +932,7 @@ def test_sanitized_mbpp_rows():
 # --- documented -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("module", [code_env, code_problems])
+@pytest.mark.parametrize("module", [code_env, problems])
 def test_examples_in_the_documentation_are_true(module):
     import doctest
 
@@ -947,8 +946,9 @@ def test_the_files_work_alone_in_a_folder(tmp_path):
     import shutil
     import subprocess
 
-    for name in ("code_env", "code_problems", "code_sandbox"):
-        shutil.copy(Path(code_env.__file__).with_name(f"{name}.py"), tmp_path)
+    envs = Path(code_env.__file__).parents[1]
+    shutil.copytree(envs / "code_env", tmp_path / "code_env")
+    shutil.copy(envs / "code_sandbox.py", tmp_path)
     code = "import code_env as c; r = c.make_rows(1)[0]; print(c.score(c.answer(r), r).reward)"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert done.stdout.strip() == "1.0", done.stderr
