@@ -25,11 +25,12 @@ from pathlib import Path
 import pytest
 
 from envs import code_sandbox
-from envs.code_sandbox import Sandbox, SandboxError
+from envs.code_sandbox import Sandbox, SandboxError, check, interface, resources, syscalls
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the sandbox needs Linux")
 
 ROOT = Path(__file__).resolve().parents[1]
+FOLDER = Path(code_sandbox.__file__).parent
 SUITE = ROOT.parent / "shared" / "data" / "sandbox_attacks"
 LIMIT_S = 3.0
 SQUARES = [("[3]", 14), ("[5]", 55), ("[10]", 385)]
@@ -110,8 +111,8 @@ class World:
     def __init__(self, folder: Path, sandbox: Sandbox):
         self.folder, self.sandbox = folder, sandbox
         user = int(sandbox.run_program("import os\nprint(os.getuid())").stdout)
-        first = user - (user - code_sandbox._FIRST_UID) % (code_sandbox.MAX_TASKS + 1)
-        self.uids = range(first, first + code_sandbox.MAX_TASKS) if user < code_sandbox._LAST_UID + 100 else range(0)
+        first = user - (user - resources.FIRST_UID) % (code_sandbox.MAX_TASKS + 1)
+        self.uids = range(first, first + code_sandbox.MAX_TASKS) if user < resources.LAST_UID + 100 else range(0)
         self.scratch, self.home = folder / "scratch", folder / "home"
         self.scratch.mkdir()
         self.home.mkdir()
@@ -242,7 +243,7 @@ def _literal(text: str) -> object:
 @pytest.mark.parametrize("case", _suite(), ids=lambda case: case["id"])
 def test_shared_suite(case, sandbox, world, capfd, monkeypatch):
     if case["expect"] == "fail":
-        monkeypatch.setattr(code_sandbox, "MAX_STRETCH", 1)
+        monkeypatch.setattr(check, "MAX_STRETCH", 1)
     source = (SUITE / case["file"]).read_bytes().decode("utf-8", "surrogatepass")
     source = world.fill(source)
     with world:
@@ -400,15 +401,16 @@ import sys
 f = sys._getframe()
 while f.f_back: f = f.f_back
 def solve(n):
-    c = sys.modules['code_sandbox'].__dict__.setdefault('c', iter([14, 55, 385]))
+    c = sys.modules['code_sandbox.server'].__dict__.setdefault('c', iter([14, 55, 385]))
     return next(c)
 """,
     "patch_the_encoder": r"""
 import sys
-m = sys.modules['code_sandbox']
+m = sys.modules['code_sandbox.box']
 c = iter(['14', '55', '385'])
-m._encode = lambda value: next(c)
-m._load = lambda code: sys.modules['solution']
+assert m.encode and m._load
+m.encode = lambda value: next(c)
+m._load = lambda code, loader: sys.modules['solution']
 def solve(n):
     return -1
 """,
@@ -957,11 +959,11 @@ def _decides(code: bytes, machine: int, number: int, arguments=(0,) * 6) -> int:
 def test_the_filter_permits_what_is_listed_and_nothing_else(name, kill, monkeypatch):
     """On the machine that this is not, too."""
     monkeypatch.setattr(os, "uname", lambda: types.SimpleNamespace(machine=name))
-    code, (column, machine) = code_sandbox._filter(kill), code_sandbox._MACHINES[name]
-    listed = (code_sandbox._PERMITTED + "," + code_sandbox._KILL * kill).split(",")
+    code, (column, machine) = syscalls._filter(kill), syscalls._MACHINES[name]
+    listed = (syscalls._PERMITTED + "," + syscalls._KILL * kill).split(",")
     columns = [entry.split()[1 + column] for entry in listed if entry.strip()]
     permitted = {int(number) for number in columns if number != "-"}
-    sifted = {numbers[column] for *numbers, _, _, _ in code_sandbox._SIFTED}
+    sifted = {numbers[column] for *numbers, _, _, _ in syscalls._SIFTED}
     allow, no_such, no_permission = 0x7FFF0000, 0x50000 | 38, 0x50000 | 1
     for number in (*range(1200), 0x40000000, 0x40000001, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF):
         if number not in sifted:
@@ -1446,8 +1448,8 @@ from code_sandbox import Sandbox
 
 
 def _script(tmp_path: Path, body: str, **options) -> subprocess.Popen:
-    """Python that has no main file, as in a notebook, with only a copy of the module."""
-    shutil.copy(code_sandbox.__file__, tmp_path)
+    """Python that has no main file, as in a notebook, with only a copy of the folder."""
+    shutil.copytree(FOLDER, tmp_path / "code_sandbox")
     program = SCRIPT.format(folder=str(tmp_path)) + body
     return subprocess.Popen([options.pop("python", sys.executable), "-c", program], stdout=subprocess.PIPE, **options)
 
@@ -1582,21 +1584,21 @@ def test_a_forgotten_sandbox_takes_its_server_along():
 def test_refuses_where_nothing_isolates(monkeypatch):
     with pytest.raises(SandboxError, match="allow_unisolated"):
         Sandbox(level="none")
-    monkeypatch.setattr(code_sandbox, "LEVELS", ("none",))
+    monkeypatch.setattr(interface, "LEVELS", ("none",))
     with pytest.raises(SandboxError, match="allow_unisolated"):
         Sandbox()
 
 
 def test_falls_to_the_next_level_and_says_what_is_lost(monkeypatch):
-    real, refused = code_sandbox._Server, set()
+    real, refused = interface.Server, set()
 
     def server(level, *rest):
         if level in refused:
             raise SandboxError("not here")
         return real(level, *rest)
 
-    monkeypatch.setattr(code_sandbox, "_Server", server)
-    monkeypatch.setattr(code_sandbox, "_warned", set())
+    monkeypatch.setattr(interface, "Server", server)
+    monkeypatch.setattr(interface, "_warned", set())
     for level, lost in (("landlock", "/tmp is not private"), ("none", "run as you")):
         refused.add(code_sandbox.LEVELS[code_sandbox.LEVELS.index(level) - 1])
         try:
@@ -1670,9 +1672,9 @@ def test_number_lists_read_as_python_reads_them():
         try:
             want = ast.literal_eval(text)
         except (SyntaxError, ValueError):
-            assert code_sandbox._number_lists(text) is None
+            assert interface._number_lists(text) is None
         else:
-            got = code_sandbox._number_lists(text)
+            got = interface._number_lists(text)
             assert got is None or same(got, want)
 
 
@@ -1735,14 +1737,14 @@ print(json.dumps([line for line in os.popen("ps -o pid,args -u 1234") if "sleep"
 
 
 def test_uses_only_the_standard_library():
-    tree = ast.parse(Path(code_sandbox.__file__).read_text())
     names = Counter()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names.update(alias.name.split(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            names[node.module.split(".")[0]] += 1
-    assert set(names) <= sys.stdlib_module_names
+    for path in FOLDER.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                names.update(alias.name.split(".")[0] for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                names[node.module.split(".")[0]] += 1
+    assert len(names) > 9 and set(names) <= sys.stdlib_module_names
 
 
 def test_memory_of_the_caller_does_not_follow_the_programs(sandbox):
