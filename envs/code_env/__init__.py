@@ -29,14 +29,15 @@ and as people's test suites have it, and a tuple equals a list of the same items
 from .comparing import TOLERANCE, same
 from .environment import ENV, CodeEnv
 from .extraction import extract
-from .grading import Verdict, answer, parse, reward, score
+from .grading import CAPABILITIES, Verdict, answer, parse, reward, score
 from .judging import use_sandbox
 from .problems import DIFFICULTIES, KINDS, SPLITS
 from .readers import read_rows
 from .rows import make_rows
 from .tasks import COMPARISONS, TIME_LIMIT_S
+from .view import view
 
 __all__ = (
-    "COMPARISONS", "DIFFICULTIES", "ENV", "KINDS", "SPLITS", "TIME_LIMIT_S", "TOLERANCE", "CodeEnv", "Verdict",
-    "answer", "extract", "make_rows", "parse", "read_rows", "reward", "same", "score", "use_sandbox",
+    "CAPABILITIES", "COMPARISONS", "DIFFICULTIES", "ENV", "KINDS", "SPLITS", "TIME_LIMIT_S", "TOLERANCE", "CodeEnv",
+    "Verdict", "answer", "extract", "make_rows", "parse", "read_rows", "reward", "same", "score", "use_sandbox", "view",
 )  # fmt: skip

@@ -13,11 +13,34 @@ from .tasks import task_of
 
 
 class Verdict(NamedTuple):
-    """What the grader says: `reason` starts with the kind of failure, then a colon, then the first failing test."""
+    """What the grader says.
+
+    `reason` is for people: the kind of failure, a colon, and the first failing test. `kind` is that kind alone, one of
+    `CAPABILITIES`, and empty for a right answer.
+    """
 
     reward: float | None
     reason: str
     metrics: dict[str, float]
+    kind: str = ""
+
+
+CAPABILITIES = {  # kind of failure: what the policy cannot do yet
+    "no answer": "gives an answer at all",
+    "several answers": "commits to one answer",
+    "wrong answer": "gets the result right",
+    "syntax error": "writes code that parses",
+    "no function": "defines what is asked, under its name",
+    "exception": "writes code that runs without error",
+    "time limit": "writes code that ends in time",
+    "memory limit": "writes code that needs little memory",
+    "output limit": "prints no more than the answer",
+    "bad value": "returns values of the asked kind",
+    "exited": "lets the caller go on",
+    "crashed": "keeps the interpreter alive",
+    "tool fault": "calls tools with valid arguments",
+    "unjudged": "(the verifier could not judge)",
+}
 
 
 def answer(row: dict) -> str | list[dict]:
@@ -79,10 +102,10 @@ def score(completion: str | list[dict] | None, row: dict) -> Verdict:
                 env.submit(**arguments)
         except (ValueError, TypeError) as error:  # a refused call changes nothing, live as here
             refusal = refusal or str(error)
-    reward_ = env.get_reward()
+    reward_, reason = env.get_reward(), f"tool fault: {refusal}" if refusal else fault
     if env._done:
-        return Verdict(reward_, env._verdict[1], env.metrics)
-    return Verdict(reward_, f"tool fault: {refusal}" if refusal else fault, env.metrics)
+        _, reason = env._verdict
+    return Verdict(reward_, reason, env.metrics, "" if reward_ == 1 else reason.partition(":")[0])
 
 
 def _replayed_run(env: CodeEnv, code: str) -> None:
