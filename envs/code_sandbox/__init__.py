@@ -26,6 +26,10 @@ the deadline is kept by the caller, and closing its end ends the box with everyt
 All levels: a list of permitted system calls (no sockets, ptrace, keyrings, io_uring, mounts, ...), no new privileges,
 limits on memory, processes, files and output, an empty environment, no descriptor but the four of the check.
 It does not guard against faults of the kernel or leaks through timing.
+
+Where to look: the caller's side is `interface`, `process` (starts a server) and `check` (talks to a box); the server's is
+`server`, one of `namespaces` and `users`, and what these use: `syscalls` (the filter), `libc`, `procfs`, `resources`; the
+program runs in `box`. Both sides know `values` and `limits`.
 """
 
 from .interface import LEVELS, Sandbox
