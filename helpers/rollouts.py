@@ -404,9 +404,9 @@ def _verdict(module, messages: list[dict], row: dict, judge, hung: bool) -> tupl
     try:
         with nullcontext() if getattr(module, "graded_elsewhere", False) else _grading:
             score = partial(module.score, messages, row)
-            reward, reason, metrics = within(GRADING_S, score) if hung else score()
+            reward, reason, metrics, *_ = within(GRADING_S, score) if hung else score()
         if reward is None and judge is not None:  # outside the lock, since judges are slow and have no such budgets
-            reward, reason, metrics = module.score(messages, row, judge=judge)
+            reward, reason, metrics, *_ = module.score(messages, row, judge=judge)
     except Exception as error:
         reward, reason, metrics = None, f"unjudged: {type(error).__name__}: {error}", {}
     return reward, reason, metrics

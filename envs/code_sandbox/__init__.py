@@ -27,8 +27,8 @@ All levels: a list of permitted system calls (no sockets, ptrace, keyrings, io_u
 limits on memory, processes, files and output, an empty environment, no descriptor but the four of the check.
 It does not guard against faults of the kernel or leaks through timing.
 
-Where to look: the caller's side is `interface`, `process` (starts a server) and `check` (talks to a box); the server's is
-`server`, one of `namespaces` and `users`, and what these use: `syscalls` (the filter), `libc`, `procfs`, `resources`; the
+Where to look: the caller has `interface`, `process` (starts a server) and `check` (talks to a box). The server has
+`server`, `namespaces` or `users`, and what these use: `syscalls` (the filter), `libc`, `procfs`, `resources`. The
 program runs in `box`. Both sides know `values` and `limits`.
 """
 
