@@ -353,7 +353,6 @@ def test_no_text_raises_anything(text):
     assert isinstance(kept, str) and len(kept) <= len(text)
     for call in calls_in_text(text, numbers=("x",)):
         assert isinstance(call.name, str) and isinstance(call.arguments, dict) and isinstance(call.fault, str)
-        assert all(isinstance(key, str) for key in call.arguments)
     for name, (row, *_) in ANSWERS.items():
         assert envs.load(name).score(text, row).reward in (0, 1, None)
 
