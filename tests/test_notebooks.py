@@ -368,11 +368,8 @@ def test_a_served_environment_pays_what_the_local_one_pays_and_its_server_ends(r
 
 
 def test_a_server_ends_with_a_notebook_that_fails(tmp_path):
-    start = (
-        "from helpers.serve import background\nserver = background.start('sudoku', 'LOG')\nprint(server.pid)".replace(
-            "LOG", str(tmp_path / "server.log")
-        )
-    )
+    log = str(tmp_path / "server.log")
+    start = f"from helpers.serve import background\nserver = background.start('sudoku', {log!r})\nprint(server.pid)"
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         headless.run(made(tmp_path, "alpha = 1", start, "1 / 0"), {}, tmp_path / "out.ipynb")
     pid = int(printed(tmp_path / "out.ipynb"))

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The environment: a session of an office assistant with 27 tools."""
 
 import json
@@ -6,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from .actions import ACTIONS, DOMAINS, PARAMETERS, WRITES, domain_of
-from .calls import arguments_of
+from .completions import arguments_of
 from .larkfield import company
 from .matching import differences, path_fault
 from .tables import Session, Tables
