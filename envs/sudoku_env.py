@@ -38,14 +38,11 @@ LEVELS = {
     16: {"easy": (40, 80, True), "medium": (81, 120, True), "hard": (121, 140, None)},
 }
 CAPABILITIES = {  # kind of failure: what the policy cannot do yet
-    "no answer": "gives an answer at all",
-    "format": "writes the answer in the asked form",
-    "several answers": "commits to one answer",
-    "incomplete": "finishes the whole task",
-    "wrong given": "copies what the task states",
-    "wrong cell": "works out the missing values",
+    "no answer": "gives an answer at all", "format": "writes the answer in the asked form",
+    "several answers": "commits to one answer", "incomplete": "finishes the whole task",
+    "wrong given": "copies what the task states", "wrong cell": "works out the missing values",
     "tool fault": "calls tools with valid arguments",
-}
+}  # fmt: skip
 
 
 class Verdict(NamedTuple):
@@ -214,7 +211,7 @@ def split_of(solution: str) -> str:
     return "train" if share < 0.7 else "validation" if share < 0.8 else "test"
 
 
-def _filled(size: int, split: str, rng: random.Random) -> list[int]:
+def _random_grid(size: int, split: str, rng: random.Random) -> list[int]:
     """A random solved grid of the split. Boxes on the diagonal do not touch, so they start as plain shuffles."""
     shape = _shape(size)
     while True:
@@ -228,7 +225,7 @@ def _filled(size: int, split: str, rng: random.Random) -> list[int]:
             return found[0]
 
 
-def _dug(cells: list[int], size: int, blanks: int, singles: bool | None, rng: random.Random) -> bool:
+def _dig(cells: list[int], size: int, blanks: int, singles: bool | None, rng: random.Random) -> bool:
     """Empty `blanks` cells in place, the solution staying the only one. False if this grid allows no such puzzle.
 
     A cell that a single gives back at once can go without a search: whoever fills it in has the board before."""
@@ -284,16 +281,9 @@ def _dug(cells: list[int], size: int, blanks: int, singles: bool | None, rng: ra
 
 
 def make_rows(
-    n: int,
-    seed: int = 0,
-    split: str = "train",
-    *,
-    size: int = 4,
-    difficulty: str = "easy",
-    blanks: int | tuple[int, int] | None = None,
-    singles: bool | None = None,
-    interactive: bool = False,
-) -> list[dict]:
+    n: int, seed: int = 0, split: str = "train", *, size: int = 4, difficulty: str = "easy",
+    blanks: int | tuple[int, int] | None = None, singles: bool | None = None, interactive: bool = False,
+) -> list[dict]:  # fmt: skip
     """Make `n` different puzzles, each with one solution.
 
     Args:
@@ -332,9 +322,9 @@ def make_rows(
     rng = random.Random(f"sudoku {seed} {split} {size} {fewest} {most} {singles}")
     rows, seen, misses = [], set(), 0
     while len(rows) < n:
-        cells = _filled(size, split, rng)
+        cells = _random_grid(size, split, rng)
         solution = _text(cells, size)
-        if _dug(cells, size, rng.randint(fewest, most), singles, rng) and (puzzle := _text(cells, size)) not in seen:
+        if _dig(cells, size, rng.randint(fewest, most), singles, rng) and (puzzle := _text(cells, size)) not in seen:
             seen.add(puzzle)
             rows.append(_row(puzzle, size, interactive))
             assert score(solution, rows[-1]).reward == 1.0  # and so it is remembered for the answers to come
@@ -618,7 +608,7 @@ def score(completion: str | list[dict] | None, row: dict) -> Verdict:
         made, completion = calls_and_text(completion)
         calls = usable(made)
     if calls or len(completion) > 2000:
-        return _graded(completion, task, calls)
+        return _grade(completion, task, calls)
     reward, reason, metrics, kind = _remembered(completion, task)
     return Verdict(reward, reason, metrics.copy(), kind)
 
@@ -638,7 +628,7 @@ def _replay(task: str | None, calls: Sequence[tuple[str, dict]]) -> tuple[Sudoku
     return env, accepted, refusal
 
 
-def _graded(text: str, task: str | None, calls: Sequence[tuple[str, dict]] = ()) -> Verdict:
+def _grade(text: str, task: str | None, calls: Sequence[tuple[str, dict]] = ()) -> Verdict:
     calls = calls or parse(text, {"task": task or _SMALL})
     env, accepted, refusal = _replay(task, calls)
     reward = env.get_reward()
@@ -654,7 +644,7 @@ def _graded(text: str, task: str | None, calls: Sequence[tuple[str, dict]] = ())
 _KINDS = ("no answer: ", "format: ", "incomplete: ", "several answers: ")
 
 
-_remembered = lru_cache(maxsize=4096)(_graded)  # a policy says the same thing again and again in a group
+_remembered = lru_cache(maxsize=4096)(_grade)  # a policy says the same thing again and again in a group
 
 
 def reward(completions: list, task: list[str], **_) -> list[float | None]:
