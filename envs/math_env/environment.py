@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from . import python_tool
 from .calculator import calculate
-from .extraction import extract, without_reasoning
+from .completions import calls_and_text, calls_in_text, usable
+from .extraction import extract
 from .judging import judge_text
 
 
@@ -179,7 +180,7 @@ def parse(text: str, row: dict) -> list[tuple[str, dict]]:
 
 def _calls_in(text: str, task: str | None) -> tuple[list[tuple[str, dict]], str]:
     """The tool calls that a text stands for, and the rule by which its answer was found, or why there is none."""
-    if "<tool_call>" in text and (calls := _tagged_calls(text)):
+    if calls := usable(calls_in_text(text)):
         return calls, ""
     found, rule = extract(text, _boxed_only(task))
     return ([("submit", {"answer": found})] if found and found.strip() else []), rule
@@ -236,6 +237,15 @@ def score(
     return Verdict(reward_, reason, metrics)
 
 
+def _calls_and_text(completion: object) -> tuple[list[tuple[str, dict]], str]:
+    """The calls in messages, and the last text, whose answer is handed in after calls that hand in none."""
+    made, text = calls_and_text(completion)
+    calls = usable(made)
+    if calls and text and not any(name == "submit" for name, _ in calls):
+        calls += parse(text, {})
+    return calls, text
+
+
 def _question(row: dict) -> str:
     prompt = row.get("prompt")
     if isinstance(prompt, str):
@@ -246,40 +256,3 @@ def _question(row: dict) -> str:
 def reward(completions: list, task: list[str], **_) -> list[float | None]:
     """Reward function for TRL: one float or None for each completion and its `task` column."""
     return [score(completion, {"task": one}).reward for completion, one in zip(completions, task)]
-
-
-def _calls_and_text(completion) -> tuple[list[tuple[str, dict]], str]:
-    """The tool calls in chat messages, and the text of the last assistant message."""
-    if not isinstance(completion, list | tuple):
-        return [], completion if isinstance(completion, str) else ""
-    calls, text = [], ""
-    for message in completion:
-        if not isinstance(message, dict) or message.get("role", "assistant") != "assistant":
-            continue
-        content = message.get("content") or ""
-        if isinstance(content, list):  # parts, as in the Responses format
-            content = "".join(str(p.get("text") or "") for p in content if isinstance(p, dict))
-        text = content if isinstance(content, str) else ""
-        made = message.get("tool_calls")
-        for call in made if isinstance(made, list | tuple) else []:
-            if found := _json_call(call.get("function", call) if isinstance(call, dict) else call):
-                calls.append(found)
-    if calls and not any(name == "submit" for name, _ in calls) and text:
-        calls += parse(text, {})
-    return calls, text
-
-
-def _tagged_calls(text: str) -> list[tuple[str, dict]]:
-    parts = without_reasoning(text).split("<tool_call>")[1:]
-    return [call for part in parts if (call := _json_call(part.partition("</tool_call>")[0]))]
-
-
-def _json_call(call) -> tuple[str, dict] | None:
-    """(name, arguments) of a call given as JSON text or as a dict, or None if it is broken."""
-    try:
-        call = json.loads(call) if isinstance(call, str) else call
-        arguments = call.get("arguments") or {}
-        arguments = json.loads(arguments) if isinstance(arguments, str) else arguments
-        return (call["name"], arguments) if isinstance(call["name"], str) and isinstance(arguments, dict) else None
-    except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
-        return None

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from .actions import ACTIONS, WRITES
-from .calls import Call, calls_in, calls_in_text
+from .completions import Call, calls_and_text, calls_in_text, usable
 from .larkfield import company
 from .office import _SMALL, WorkplaceEnv, goal_of
 from .tables import Tables
@@ -19,8 +19,13 @@ class Verdict(NamedTuple):
 
 def parse(text: str, row: dict) -> list[tuple[str, dict]]:
     """The tool calls that a text stands for, those with broken arguments left out."""
-    calls = calls_in_text(text) if isinstance(text, str) else []
-    return [(call.name, call.arguments) for call in calls if not call.fault]
+    return usable(calls_in_text(text)) if isinstance(text, str) else []
+
+
+def calls_in(completion: object) -> list[Call]:
+    """The calls of a completion: those of its messages, else those in the text of its last assistant message."""
+    calls, text = calls_and_text(completion)
+    return calls or calls_in_text(text)
 
 
 def score(completion: str | list[dict] | None, row: dict, tables: Tables | None = None) -> Verdict:
