@@ -29,7 +29,8 @@ from helpers.rollout.policies import OraclePolicy
 from helpers.rollout.rollouts import Sampling, rollout
 from helpers.serve import background
 from helpers.serve.remote import RemoteEnv
-from helpers.serve.server import _Session, _Sessions, create_app
+from helpers.serve.server import create_app
+from helpers.serve.sessions import Session, Sessions
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"
@@ -264,9 +265,9 @@ def test_sessions_expire(servers):
 
 def test_a_session_in_use_does_not_expire(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("helpers.serve.server.time.monotonic", lambda: now[0])
-    sessions = _Sessions(limit=2, seconds=10, max_calls=100)
-    used, left = (sessions.add(_Session(None, frozenset(), 50), "") for _ in range(2))
+    monkeypatch.setattr("helpers.serve.sessions.time.monotonic", lambda: now[0])
+    sessions = Sessions(limit=2, seconds=10, max_calls=100)
+    used, left = (sessions.add(Session(None, frozenset(), 50), "") for _ in range(2))
     for now[0] in (4, 8, 12, 16, 20):
         assert sessions.get(used) and len(sessions) == (2 if now[0] <= 10 else 1)
     assert sessions.get(left) is None and (sessions.size, sessions.expired) == (50, 1)
@@ -278,15 +279,15 @@ def test_a_session_in_use_does_not_expire(monkeypatch):
 
 
 def test_sessions_are_bounded_in_bytes(monkeypatch):
-    monkeypatch.setattr("helpers.serve.server.MAX_MEMORY", 100)
-    sessions = _Sessions(limit=10, seconds=10, max_calls=100)
-    key = sessions.add(_Session(None, frozenset(), 60), "")
+    monkeypatch.setattr("helpers.serve.sessions.MAX_MEMORY", 100)
+    sessions = Sessions(limit=10, seconds=10, max_calls=100)
+    key = sessions.add(Session(None, frozenset(), 60), "")
     with pytest.raises(HTTPException) as refused:
-        sessions.add(_Session(None, frozenset(), 60), "")
+        sessions.add(Session(None, frozenset(), 60), "")
     assert refused.value.status_code == 503
     with pytest.raises(HTTPException):
         sessions.grow(sessions.get(key), 50)
-    sessions.add(_Session(None, frozenset(), 80), key)
+    sessions.add(Session(None, frozenset(), 80), key)
     assert sessions.size == 80
 
 

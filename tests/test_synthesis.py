@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from envs import load
-from helpers.tasks import gates, synthesis
+from helpers.tasks import gates, program_tests, synthesis
+from helpers.tasks.mutants import mutants_of
+from helpers.tasks.problem_schema import Parameter, Problem, fits, parse
 from helpers.tasks.scripted_writer import FAULTY, GOOD, KNOWN, NUMBERS, SCRIPT, ScriptedWriter, _problem
 
 
@@ -214,13 +216,13 @@ def test_the_table_of_several_sources_has_one_column_a_gate():
 def test_mutants_are_programs_that_differ_and_nothing_of_them_runs(tmp_path):
     source = f"open({str(tmp_path / 'ran')!r}, 'w')\n"
     source += "def f(xs, k):\n    return [x for x in sorted(xs)[:k] if x > 2 and x % 3]"
-    mutants = gates.mutants_of(source, "a")
-    assert len(mutants) == len(set(mutants)) >= 8 and mutants == gates.mutants_of(source, "a")
+    mutants = mutants_of(source, "a")
+    assert len(mutants) == len(set(mutants)) >= 8 and mutants == mutants_of(source, "a")
     assert any("xs[:k]" in m for m in mutants) and any("x > 3" in m or "x > 1" in m for m in mutants)
     for mutant in mutants:
         compile(mutant, "m", "exec")
     assert not (tmp_path / "ran").exists()
-    assert gates.mutants_of("def f(:") == gates.mutants_of("(" * 5000) == gates.mutants_of("\0") == []
+    assert mutants_of("def f(:") == mutants_of("(" * 5000) == mutants_of("\0") == []
 
 
 # --- export ---
@@ -284,7 +286,7 @@ def test_what_cannot_be_exported_is_refused_with_the_reason(tmp_path):
     ],
 )  # fmt: skip
 def test_a_problem_is_found_in_a_reply(reply):
-    problem, fault = synthesis.parse(reply)
+    problem, fault = parse(reply)
     assert problem is not None, fault
     assert problem.entry_point == "solve" and problem.parameters[0].type == "list[int]"
 
@@ -308,7 +310,7 @@ def test_a_problem_is_found_in_a_reply(reply):
     ],
 )
 def test_what_does_not_fit_the_schema_is_told_by_field(change, says):
-    problem, fault = synthesis.parse(json.dumps(GOOD[0] | change))
+    problem, fault = parse(json.dumps(GOOD[0] | change))
     assert problem is None and says in fault
 
 
@@ -319,7 +321,7 @@ def test_what_does_not_fit_the_schema_is_told_by_field(change, says):
      json.dumps(GOOD[0]).replace("2", "1e999")],
 )  # fmt: skip
 def test_broken_replies_are_faults_and_never_raise(reply):
-    problem, fault = synthesis.parse(reply)
+    problem, fault = parse(reply)
     assert problem is None and fault and len(fault) <= 500
 
 
@@ -353,13 +355,13 @@ KINDS = st.sampled_from(
 @settings(max_examples=120, deadline=None)
 @given(KINDS, st.integers(-50, 50), st.integers(0, 60), st.integers(0, 6), st.integers(0, 6), st.integers(0, 10**6))
 def test_inputs_have_the_types_and_keep_the_bounds(kind, low, span, shortest, more, seed):
-    p = synthesis.Parameter(name="x", type=kind, low=low, high=low + span, min_length=shortest,
+    p = Parameter(name="x", type=kind, low=low, high=low + span, min_length=shortest,
                             max_length=shortest + more, alphabet="abc")  # fmt: skip
     rng = Random(seed)
-    values = [synthesis._draw(p, rng) for _ in range(5)]
-    values += synthesis._edges(p, rng) + [synthesis._changed(value, p, rng) for value in values]
+    values = [program_tests._draw(p, rng) for _ in range(5)]
+    values += program_tests._edges(p, rng) + [program_tests._changed(value, p, rng) for value in values]
     for value in values:
-        assert synthesis._fits(value, kind), value
+        assert fits(value, kind), value
         if isinstance(value, list | str):
             assert shortest <= len(value) <= shortest + more
         flat = [value]
@@ -373,9 +375,9 @@ def test_inputs_have_the_types_and_keep_the_bounds(kind, low, span, shortest, mo
 
 
 def test_the_same_problem_has_the_same_inputs_with_boundaries_and_no_repeats():
-    problem = synthesis.Problem.model_validate(GOOD[0])
-    made = synthesis.inputs(problem)
-    assert made == synthesis.inputs(problem) and [[]] in made and [[-9]] in made and [[20]] in made
+    problem = Problem.model_validate(GOOD[0])
+    made = program_tests.inputs(problem)
+    assert made == program_tests.inputs(problem) and [[]] in made and [[-9]] in made and [[20]] in made
     assert len({repr(arguments) for arguments in made}) == len(made) > 20
 
 
@@ -538,7 +540,7 @@ def test_rows_of_written_problems_are_rows_of_the_code_environment(road):
     for one in sifted.kept:
         task = json.loads(one["task"])
         assert set(one) == {"prompt", "environment", "task_id", "task"} and one["environment"] == "code"
-        assert synthesis.FEWEST <= len(task["tests"]) <= synthesis.TESTS
+        assert program_tests.FEWEST <= len(task["tests"]) <= program_tests.TESTS
         assert not {t["args"] for t in task["tests"]} & {t["args"] for t in task["examples"]}
         assert code.score(f"```python\n{task['solution']}\n```", one).reward == 1.0
         assert code.score(code.answer(one), one).reward == 1.0
@@ -549,7 +551,7 @@ def test_rows_of_written_problems_are_rows_of_the_code_environment(road):
 def test_the_same_drafts_give_the_same_rows_and_a_second_call_runs_nothing(road, monkeypatch):
     _, out, drafts, made, _ = road
     assert synthesis.build(drafts[:3], quiet=True)[0] == made[:3]
-    monkeypatch.setattr(synthesis, "_tests", lambda *_: pytest.fail("ran again"))
+    monkeypatch.setattr(program_tests, "_tests", lambda *_: pytest.fail("ran again"))
     assert synthesis.build(drafts, out=out / "built.jsonl", quiet=True)[0] == made
 
 
@@ -624,7 +626,7 @@ def test_nothing_that_a_model_wrote_runs_out_here(place, tmp_path):
 
 @needs_sandbox
 def test_a_killed_build_goes_on_where_it_stopped(tmp_path, monkeypatch):
-    out, real, ran = tmp_path / "built.jsonl", synthesis._built, []
+    out, real, ran = tmp_path / "built.jsonl", program_tests._built, []
 
     def counted(one, first, second):
         ran.append(one["request"])
@@ -632,7 +634,7 @@ def test_a_killed_build_goes_on_where_it_stopped(tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return real(one, first, second)
 
-    monkeypatch.setattr(synthesis, "_built", counted)
+    monkeypatch.setattr(program_tests, "_built", counted)
     drafts = [draft(GOOD[0] | {"statement": GOOD[0]["statement"] + f" Variant {i}."}, i) for i in range(4)]
     synthesis.build(drafts[:2], out=out, quiet=True)
     made, _ = synthesis.build(drafts, out=out, quiet=True)
@@ -767,6 +769,6 @@ def test_the_same_call_through_data_designer(tmp_path):
     assert again == drafts and [d["request"] for d in drafts] == list(range(len(SCRIPT)))
     usable = [d for d in drafts if d["problem"]]
     assert len(usable) >= len(SCRIPT) - 2
-    assert all(synthesis.Problem.model_validate(d["problem"]) for d in usable)
+    assert all(Problem.model_validate(d["problem"]) for d in usable)
     assert all(key == f"Bearer {KEY}" for _, key, _ in server.seen)
     assert KEY not in (tmp_path / "d.jsonl").read_text()

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Check an environment module against the contract, without a model.
 
 >>> from envs import load

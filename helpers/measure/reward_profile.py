@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """TODO measure.reward_profile."""
 
 import json

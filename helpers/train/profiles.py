@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the training notebooks share around Unsloth and TRL: sizes, objectives, rows and records."""
 
 import os
