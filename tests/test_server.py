@@ -25,6 +25,8 @@ from helpers.episodes.environment import tool_schema
 from helpers.episodes.nemo_gym import aggregate, from_nemo_gym, gym_rows, rows_from_gym, to_nemo_gym
 from helpers.episodes.responses import to_items, to_messages
 from helpers.measure import contract
+from helpers.measure.contract_episode_checks import check_bad_arguments, check_parse
+from helpers.measure.contract_subject import Subject, public_names
 from helpers.rollout.policies import OraclePolicy
 from helpers.rollout.rollouts import Sampling, rollout
 from helpers.serve import background
@@ -615,7 +617,7 @@ def test_the_openapi_document_shows_the_tools(office):
     module = load("workplace")
     assert status == 200 and document["openapi"].startswith("3.")
     assert {"/seed_session", "/verify", "/aggregate_metrics", "/health", "/metrics"} <= set(document["paths"])
-    for name in contract._public(module.ENV):
+    for name in public_names(module.ENV):
         if name not in ("reset", "get_reward"):
             post = document["paths"][f"/{name}"]["post"]
             schema = module.schema(getattr(module.ENV, name))
@@ -626,7 +628,7 @@ def test_the_openapi_document_shows_the_tools(office):
 
 def test_tool_schemas():
     module = load("workplace")
-    tools = [getattr(module.ENV, name) for name in contract._public(module.ENV)[2:] if name != "reset"]
+    tools = [getattr(module.ENV, name) for name in public_names(module.ENV)[2:] if name != "reset"]
     assert [tool_schema(tool) for tool in tools] == [module.schema(tool) for tool in tools]
 
     def odd(a: str | None, b: list[int], c: dict[str, int], d: bool, e: typing.Literal["x", "y"] = "x",
@@ -829,7 +831,7 @@ def remote_module(name: str, url: str, **knobs) -> tuple[SimpleNamespace, Remote
     local, remote = load(name), RemoteEnv(url)
     module = SimpleNamespace(
         __name__=f"remote {name}", ENV=remote.ENV, score=remote.score, reward=remote.reward, answer=local.answer,
-        parse=local.parse, make_rows=local.make_rows, tools_for=remote.tools_for,
+        parse=local.parse, make_rows=local.make_rows, tools_for=remote.tools_for, DIFFICULTIES=local.DIFFICULTIES,
     )  # fmt: skip
     setattr(module, remote.ENV.__name__, remote.ENV)
     return module, remote
@@ -843,8 +845,8 @@ def test_a_remote_environment_keeps_the_contract(servers, name, knobs):
 
 def test_a_remote_workplace_keeps_the_contract(office):
     module, _ = remote_module("workplace", office)
-    subject = contract._Subject(module, 3, {})
-    skipped = (contract.check_bad_arguments, contract.check_parse)  # 27 tools times a dozen values: too many requests
+    subject = Subject(module, 3, {})
+    skipped = (check_bad_arguments, check_parse)  # 27 tools times a dozen values: too many requests
     for check in contract.CHECKS:
         if check not in skipped:
             assert check(subject)
@@ -854,8 +856,8 @@ def test_a_remote_workplace_keeps_the_contract(office):
 def test_trainers_read_the_same_tools_from_a_remote_environment(name, servers):
     utils = pytest.importorskip("transformers.utils")
     local, remote = load(name).ENV(), RemoteEnv(servers(name)).ENV()
-    assert contract._public(type(local)) == contract._public(type(remote))
-    for tool in set(contract._public(type(remote))) - {"reset", "get_reward"}:
+    assert public_names(type(local)) == public_names(type(remote))
+    for tool in set(public_names(type(remote))) - {"reset", "get_reward"}:
         one, two = (utils.get_json_schema(getattr(env, tool))["function"] for env in (local, remote))
         assert one | {"return": None} == two | {"return": None}
 
