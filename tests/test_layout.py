@@ -18,6 +18,7 @@ LEVELS = (  # of helpers, lowest first: a module imports from its own folder and
     ("here",), ("episodes",), ("tiny_policy",), ("rollout",), ("tasks",), ("measure",), ("train", "show", "serve"),
     ("run",), ("exercises",),
 )  # fmt: skip
+SCRIPT = "helpers.tiny_policy.build"  # run by hand, and kept beside the model that it makes; the model is a leaf
 MOST_FILES = 11
 MOST_LINES = 500
 LONGER = {"envs/sudoku_env.py": 1000}  # one file, so that it can be copied alone
@@ -63,7 +64,7 @@ def imports(name: str) -> dict[str, bool]:
 
 def room(name: str) -> str:
     """The folder of helpers that a module is in, or the module itself if it is in none."""
-    return name.split(".")[1] if "." in name else ""
+    return "run" if name == SCRIPT else name.split(".")[1]
 
 
 HELPERS = [name for name in MODULES if name.startswith("helpers.")]

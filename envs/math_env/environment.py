@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The environment: its tools, and the grading of completions."""
 
 import json
@@ -6,10 +7,18 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from . import python_tool
+from .answers.judging import judge_text
 from .calculator import calculate
 from .completions import calls_and_text, calls_in_text, usable
 from .extraction import extract
-from .judging import judge_text
+
+CAPABILITIES = {  # kind of failure: what the policy cannot do yet
+    "no answer": "gives an answer at all",
+    "wrong answer": "gets the result right",
+    "judged wrong": "gets the result right",
+    "tool fault": "calls tools with valid arguments",
+    "undecided": "(the verifier could not decide)",
+}
 
 
 class Verdict(NamedTuple):
@@ -18,6 +27,7 @@ class Verdict(NamedTuple):
     reward: float | None
     reason: str
     metrics: dict[str, float]
+    kind: str = ""  # of failure, a key of `CAPABILITIES`; empty for a right answer
 
 
 class MathEnv:
@@ -172,10 +182,22 @@ def answer(row: dict) -> str | list[dict]:
 
 
 def parse(text: str, row: dict) -> list[tuple[str, dict]]:
-    """The tool calls that a text stands for: tagged calls as they are written, else one `submit` of its answer."""
+    """The tool calls that a text stands for: calls as they are written, else one `submit` of its answer."""
     if not isinstance(text, str):
         return []
     return _calls_in(text, row.get("task"))[0]
+
+
+def calls_of(completion: object, task: str | None) -> tuple[list[tuple[str, dict]], str]:
+    """The calls in messages, and those that the last text stands for where none of them hands in an answer; and the
+    rule by which an answer was found in a text without calls, or why there is none."""
+    made, text = calls_and_text(completion)
+    calls = usable(made)
+    if not calls:
+        return _calls_in(text, task)
+    if text and not any(name == "submit" for name, _ in calls):
+        calls += parse(text, {})
+    return calls, ""
 
 
 def _calls_in(text: str, task: str | None) -> tuple[list[tuple[str, dict]], str]:
@@ -201,13 +223,10 @@ def score(
         judge: Asked only where the rules cannot tell, with the question, the gold answer and the one found; it says
             True, False, or None if it cannot tell either.
     """
-    calls, text = _calls_and_text(completion)
     task = row.get("task") or _SMALL
     env = MathEnv()
     env.reset(prompt=True, task=task)
-    rule = ""
-    if not calls:
-        calls, rule = _calls_in(text, task)
+    calls, rule = calls_of(completion, task)
     refusal = ""
     for name, arguments in calls:
         try:
@@ -234,16 +253,7 @@ def score(
         if said is not None:
             reward_, reason = float(bool(said)), f"judged {'right' if said else 'wrong'}: {reason}"
         metrics["judged"] = float(said is not None)
-    return Verdict(reward_, reason, metrics)
-
-
-def _calls_and_text(completion: object) -> tuple[list[tuple[str, dict]], str]:
-    """The calls in messages, and the last text, whose answer is handed in after calls that hand in none."""
-    made, text = calls_and_text(completion)
-    calls = usable(made)
-    if calls and text and not any(name == "submit" for name, _ in calls):
-        calls += parse(text, {})
-    return calls, text
+    return Verdict(reward_, reason, metrics, "" if reward_ else reason.partition(":")[0])
 
 
 def _question(row: dict) -> str:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows: made from the families of problems, or read from the records of others."""
 
 import json
@@ -7,14 +8,9 @@ import re
 from collections.abc import Iterable
 from hashlib import sha256
 
-from .notation import find_boxes
-from .problems import Problem
-from .problems_algebra import FAMILIES as ALGEBRA
-from .problems_arithmetic import FAMILIES as ARITHMETIC
-from .problems_counting import FAMILIES as COUNTING
-from .problems_measures import FAMILIES as MEASURES
+from .answers.notation import find_boxes
+from .problems import FAMILIES, Problem
 
-FAMILIES: dict = ARITHMETIC | ALGEBRA | COUNTING | MEASURES
 SPLITS = ("train", "validation", "test")
 DIFFICULTIES = ("starter", "easy", "medium", "hard")
 # One step with small numbers: what "starter" takes from the easy problems.
@@ -50,7 +46,7 @@ def make_rows(
             two, small numbers, short texts), "medium" or "hard".
         families: Names out of `FAMILIES`; None takes all that the level has, in turn.
         tools: Ask for the answer through the tools `calculate` and `submit`, not in a box.
-        run_python: The same with `run_python` as a third tool; it needs code_sandbox.py beside this folder.
+        run_python: The same with `run_python` as a third tool; it needs code_sandbox beside this folder.
 
     Raises:
         ValueError: an argument is out of range, or there are not `n` such problems.

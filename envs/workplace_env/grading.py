@@ -1,12 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scoring completions: the calls in them are replayed into a fresh session, which then says its reward."""
 
+from contextlib import suppress
 from typing import NamedTuple
 
 from .actions import ACTIONS, WRITES
 from .completions import Call, calls_and_text, calls_in_text, usable
 from .larkfield import company
+from .matching import Change, changes_of
 from .office import _SMALL, WorkplaceEnv, goal_of
 from .tables import Tables
+
+CAPABILITIES = {  # kind of failure: what the policy cannot do yet
+    "no answer": "gives an answer at all",
+    "missing write": "carries out the whole request",
+    "wrong value": "writes the right values",
+    "wrong order": "acts in the order of the request",
+    "side effect": "changes nothing else",
+    "tool fault": "calls tools with valid arguments",
+    "unjudged": "(the verifier could not judge)",
+}
 
 
 class Verdict(NamedTuple):
@@ -15,6 +28,7 @@ class Verdict(NamedTuple):
     reward: float | None
     reason: str
     metrics: dict[str, float]
+    kind: str = ""  # of failure, a key of `CAPABILITIES`; "unjudged" for a broken task; empty for a right answer
 
 
 def parse(text: str, row: dict) -> list[tuple[str, dict]]:
@@ -40,7 +54,7 @@ def score(completion: str | list[dict] | None, row: dict, tables: Tables | None 
     try:
         env._begin(row.get("task") or _SMALL, tables or company())
     except ValueError as error:
-        return Verdict(None, f"broken task: {error}", {})
+        return Verdict(None, f"broken task: {error}", {}, "unjudged")
     calls = calls_in(completion)
     accepted, refusal = 0, ""
     for call in calls:
@@ -50,12 +64,30 @@ def score(completion: str | list[dict] | None, row: dict, tables: Tables | None 
         except (ValueError, TypeError) as error:  # a refused call changes nothing, live as here
             refusal = refusal or str(error).replace("WorkplaceEnv.", "")
     value = env.get_reward()
-    return Verdict(value, _why(env, value, len(calls), accepted, refusal), env.metrics)
+    reason = _why(env, value, len(calls), accepted, refusal)
+    kind = "unjudged" if value is None else "" if value else reason.partition(":")[0]
+    return Verdict(value, reason, env.metrics, kind)
 
 
 def reward(completions: list, task: list[str], **_) -> list[float | None]:
     """Reward function for TRL: one float for each completion and its `task` column."""
     return [score(completion, {"task": one}).reward for completion, one in zip(completions, task)]
+
+
+def changes(completion: str | list[dict] | None, row: dict, tables: Tables | None = None) -> list[Change]:
+    """The fields in which the tables before, after the completion and as the task wants them are not all the same.
+
+    Args:
+        completion: What the model said: text, or chat messages, whose tool calls are replayed.
+        row: The task.
+        tables: Another company than the built-in one, as `load_tables` returns it.
+    """
+    env = WorkplaceEnv()
+    env._begin(row["task"], tables or company())
+    for call in calls_in(completion):
+        with suppress(ValueError, TypeError):  # a refused call changes nothing
+            _replay(env, call)
+    return changes_of(env._session, goal_of(row["task"], env._tables).session)
 
 
 def _replay(env: WorkplaceEnv, call: Call) -> None:
