@@ -151,7 +151,7 @@ def test_optional_names_are_checked_where_they_are_there():
 
 def test_the_example_in_the_documentation_keeps_the_contract(tmp_path):
     (source,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/contract.md").read_text(encoding="utf-8"), re.S)
-    assert source.count("\n") <= 60
+    assert len([line for line in source.split("\n") if line.strip()]) <= 60
     (tmp_path / "sum_env.py").write_text(source, encoding="utf-8")
     module = load_file(tmp_path / "sum_env.py")
     report = check_env(module)

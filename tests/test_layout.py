@@ -26,6 +26,7 @@ LONGER = {"envs/sudoku_env.py": 1000}  # one file, so that it can be copied alon
 
 def files(*folders: str) -> list[Path]:
     found = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+    found = [path for path in found if not path.is_relative_to(ROOT / "tests" / "data")]  # programs that tests run
     return [path for path in found if not any(part.startswith((".", "__pycache__")) for part in path.parts[1:])]
 
 
