@@ -33,7 +33,7 @@ from pathlib import Path
 
 from helpers import here
 from helpers.here import ROOT, mask, show_path
-from helpers.run import headless, leaderboard
+from helpers.run import leaderboard
 from helpers.run.headless import KernelDied, check_parameters, find, parameters_of, run
 from helpers.show.page import clean
 
@@ -301,7 +301,7 @@ def as_html(notebook: Path) -> str:
             return clean(html_str)
 
     exporter = HTMLExporter(preprocessors=[Cleaned(enabled=True)], mathjax_url="", require_js_url="")
-    return mask(exporter.from_filename(str(headless))[0].replace("</head>", STYLE + "</head>", 1))
+    return mask(exporter.from_filename(str(notebook))[0].replace("</head>", STYLE + "</head>", 1))
 
 
 def _save_state(state: dict) -> None:

@@ -443,7 +443,7 @@ def workplace_agent(answers: Sequence, env: ModuleType, row: dict, here: Path) -
 
     def one_too_many(messages):
         verdict = env.score(messages, row)
-        if verdict.kind != "side effect":
+        if not verdict.reason.startswith("side effect"):
             raise NotYet(f"it earns {verdict.reward}: {verdict.reason}; do all that is asked, and write one thing more")
         return f"it earns {verdict.reward}: {verdict.reason}"
 
