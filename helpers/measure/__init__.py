@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Can an environment be trusted, and how good is a policy in it?"""
+"""Can this environment be trusted, and how good is a policy in it?"""

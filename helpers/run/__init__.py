@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How do notebooks run without a person, and where do their results go?"""
+"""How do I run notebooks, one or many, and what does a run leave behind?"""

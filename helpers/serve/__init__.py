@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How is an environment reached over HTTP?"""
+"""How do I reach an environment over HTTP, from either side?"""

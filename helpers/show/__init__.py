@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does a reader see of episodes and of a training?"""
+"""How do I look at what happened: plots, pages, and widgets to browse, play and review?"""
