@@ -6,7 +6,8 @@
 >>> check_env(load("sudoku"))["gold"]
 '8 of 8 gold answers score 1'
 
-Each check is one small function that returns what it saw or raises `ContractError`.
+The contract is docs/contract.md. Each check is one small function, in `contract_module_checks` or
+`contract_episode_checks`, that returns what it saw, or raises what it saw and what to do.
 """
 
 import sys

@@ -178,26 +178,26 @@ def check_view(s: Subject) -> str:
         return "none"
     drawn = 0
     for i, row in enumerate(s.rows):
-        secrets = _secrets(s, i)
         for completion in (s.gold[i], s.gold[(i + 1) % s.n], [], *(GARBAGE if i == 0 else ())):
             text = isinstance(completion, str)
             messages = [{"role": "assistant", "content": completion}] if text else deepcopy(completion)
             episode = {**deepcopy(row), "messages": messages}
-            verdict = s.module.score(deepcopy(messages), row)
-            graded = episode | {"kind": "", **verdict._asdict()}
-            for one in (episode, graded):
-                before, blocks = deepcopy(one), s.module.view(one)
-                if one != before:
-                    raise Broken("view changed the episode it was given; copy what it needs")
-                if not isinstance(blocks, list) or (fault := next(filter(None, map(fault_in_block, blocks)), "")):
-                    raise Broken(f"view gives {fault or short(blocks)}; give a list of plain blocks")
-                drawn += len(blocks)
-                shown = squeezed("".join(texts_in(blocks)))
-                if one is episode and completion != s.gold[i] and (told := [x for x in secrets if x in shown]):
-                    raise Broken(
-                        f"view shows {short(told[0])} before there is a reward; a player would read the answer"
-                    )
+            blocks = _blocks(s, episode)
+            shown = squeezed("".join(texts_in(blocks)))
+            if completion != s.gold[i] and (told := next((x for x in _secrets(s, i) if x in shown), None)):
+                raise Broken(f"view shows {short(told)} before there is a reward; a player would read the answer")
+            graded = episode | {"kind": "", **s.module.score(deepcopy(messages), row)._asdict()}
+            drawn += len(blocks) + len(_blocks(s, graded))
     return f"{drawn} blocks"
+
+
+def _blocks(s: Subject, episode: dict) -> list[dict]:
+    before, blocks = deepcopy(episode), s.module.view(episode)
+    if episode != before:
+        raise Broken("view changed the episode it was given; copy what it needs")
+    if not isinstance(blocks, list) or (fault := next(filter(None, map(fault_in_block, blocks)), "")):
+        raise Broken(f"view gives {fault or short(blocks)}; give a list of plain blocks")
+    return blocks
 
 
 def _secrets(s: Subject, i: int) -> list[str]:
