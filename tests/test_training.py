@@ -1,9 +1,11 @@
 """Training with the real trainers: rewards reach the model, tools are called, an adapter survives a new process."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -100,8 +102,6 @@ def test_the_demo_fails_with_an_exit_code_and_a_reason():
 
 
 def test_recorder_keeps_numbers_only(tmp_path):
-    from types import SimpleNamespace
-
     recorder = Recorder(tmp_path / "h.jsonl", 2)
     state = SimpleNamespace(global_step=1)
     recorder.on_train_begin(None, state, None)
@@ -124,8 +124,6 @@ def test_spread_is_measured_inside_groups_and_unjudged_rewards_are_counted(tmp_p
 
 def watched_run(tmp_path, env, completions, rewards=None, steps=20, resume=0):
     """A recorder after `steps` steps in which `completions` answered the first row of `env`, as a trainer calls it."""
-    from types import SimpleNamespace
-
     row = env.make_rows(1)[0]
     columns = {name: [row[name]] * len(completions) for name in ("task", "task_id")}
     columns["prompts"] = [row["prompt"]] * len(completions)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """HTML pages that need no other file: tables, pictures inside, and what a model wrote escaped."""
 
 import base64

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """TODO show.play_and_review."""
 
 import inspect

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rollouts as HTML: pure functions from episodes to markup, for widgets and for where there are none.
 
 Whatever an episode holds is escaped, control characters are made visible, and no meaning hangs on a colour alone. How

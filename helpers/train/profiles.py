@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The sizes to train with: one dial for the machine, and what they mean as arguments of Unsloth's and TRL's classes."""
 
 import os
@@ -12,7 +13,7 @@ from helpers.rollout.rollouts import Sampling
 os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")  # or it warns at every trainer that has an environment
 
 # One dial: what fits the machine. A notebook's parameter left None takes the value from here. A new GPU is one entry:
-# `hardware="auto"` takes the largest profile that asks for no more memory (GiB) and compute capability than the GPU has.
+# `hardware="auto"` takes the largest profile that asks for no more memory (GiB) and compute capability than there is.
 # load_in_4bit False is LoRA on 16-bit weights; batch_size is the most completions in one pass through the model;
 # gpu_memory_utilization is the share of the GPU that vLLM may take, where fast_inference is on; max_tokens limits an
 # answer, and where tools are called over several turns, episode_tokens all of them with the tools' results, and
