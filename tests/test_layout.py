@@ -158,8 +158,8 @@ def test_the_licence_is_there_as_a_whole():
 def test_imports_stay_cheap():
     code = (
         f"import importlib, sys\nfor name in {list(MODULES)!r}:\n    importlib.import_module(name)\n"
-        f"    for heavy in {HEAVY!r}:\n        assert heavy not in sys.modules, f'import {{name}} loads {{heavy}}; import it '"
-        "'inside the function'"
+        f"    for heavy in {HEAVY!r}:\n"
+        "        assert heavy not in sys.modules, f'import {name} loads {heavy}; import it inside the function'"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
