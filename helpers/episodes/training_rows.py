@@ -9,17 +9,28 @@ from helpers.episodes.responses import _json_object, text_of
 
 
 def demonstrations(module, rows: list[dict]) -> list[dict]:
-    """Rows for SFTTrainer: the prompt, the gold answer as messages, and where it calls tools, these as JSON text (Arrow
-    would mix their arguments up)."""
+    """Rows for SFTTrainer: the prompt, the gold answer as messages, and where it calls tools, their schemas. Make the
+    table with `to_dataset`."""
     shown = []
     for row in rows:
         gold = module.answer(row)
         if isinstance(gold, str):
             shown.append({"prompt": row["prompt"], "completion": [{"role": "assistant", "content": gold}]})
         else:
-            tools = json.dumps([tool_schema(tool) for tool in offered(module, row)])
+            tools = [tool_schema(tool) for tool in offered(module, row)]
             shown.append({"prompt": row["prompt"], "completion": gold, "tools": tools})
     return shown
+
+
+def to_dataset(rows: list[dict]):
+    """Rows as a `datasets.Dataset`, the one way to hand them to a trainer.
+
+    What differs between rows is kept as JSON. Arrow alone would give every tool call the arguments of all others, as
+    nulls, and a model would learn calls that its own verifier refuses.
+    """
+    from datasets import Dataset
+
+    return Dataset.from_list(rows, on_mixed_types="use_json")
 
 
 def sft_rows(episodes: list[dict], module=None) -> list[dict]:
@@ -30,7 +41,7 @@ def sft_rows(episodes: list[dict], module=None) -> list[dict]:
         module: The environment, where its tools were offered.
 
     Returns:
-        {"prompt": [messages], "completion": [messages]} and, with tools, "tools": their schemas as JSON text.
+        {"prompt": [messages], "completion": [messages]} and, with tools, "tools": their schemas.
     """
     rows = {}
     for episode in episodes:
@@ -50,7 +61,7 @@ def dpo_rows(episodes: list[dict], module=None, balanced: bool = False) -> list[
             equally long, so that length is not what is learned.
 
     Returns:
-        {"prompt", "chosen", "rejected"} and, with tools, "tools": their schemas as JSON text.
+        {"prompt", "chosen", "rejected"} and, with tools, "tools": their schemas.
     """
     groups: dict[str, list[dict]] = {}
     for episode in episodes:
@@ -106,7 +117,7 @@ def _offered(episode: dict, module) -> dict:
         if module is None:
             raise ValueError("these episodes had tools: give the environment as module, so that they can be described")
         tools = offered(module, episode)
-    return {"tools": json.dumps([tool_schema(tool) for tool in tools])} if tools else {}
+    return {"tools": [tool_schema(tool) for tool in tools]} if tools else {}
 
 
 def save_dataset(rows: list[dict], folder: Path | str, *, title: str, about: str = "", split: str = "train") -> Path:
@@ -125,14 +136,11 @@ def save_dataset(rows: list[dict], folder: Path | str, *, title: str, about: str
     Raises:
         ValueError: no rows.
     """
-    from datasets import Dataset
-
     if not rows:
         raise ValueError(f"no rows to save in {folder}: no episode was good enough, or no group had a difference")
     folder = Path(folder)
     (folder / "data").mkdir(parents=True, exist_ok=True)
-    # as JSON where rows differ: Arrow would give every call the arguments of all others, as nulls
-    table = Dataset.from_list(rows, on_mixed_types="use_json")
+    table = to_dataset(rows)
     table.to_parquet(folder / "data" / f"{split}.parquet")
     columns = "\n".join(f"| `{name}` | {_KINDS.get(name, 'text')} |" for name in table.column_names)
     first = json.dumps(rows[0], indent=1, ensure_ascii=False)[:3000]
@@ -150,5 +158,5 @@ _KINDS = {
     "completion": "chat messages that solve the task, tool calls and results included",
     "chosen": "chat messages of the best episode",
     "rejected": "chat messages of the worst episode",
-    "tools": "schemas of the tools on offer, as JSON text",
+    "tools": "schemas of the tools on offer",
 }

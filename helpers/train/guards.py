@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
-from helpers.episodes.environment import tool_schema
+from helpers.episodes.environment import needs_tools, tool_schema
 from helpers.here import ROOT, first_process
 from helpers.rollout.policies import LocalPolicy
 from helpers.train import pins
@@ -145,6 +145,51 @@ def _three_turns(tools: list, as_text: bool = False) -> list[dict]:
         turns.append({"role": "assistant", "content": "", "reasoning_content": "I call a tool.", "tool_calls": [call]})
         turns.append({"role": "tool", "name": function["name"], "content": result})
     return turns + [{"role": "assistant", "content": "It is done.", "reasoning_content": "Nothing is left to do."}]
+
+
+def check_demonstrations(trainer, module: ModuleType, rows: list[dict], n: int = 8) -> None:
+    """Decode what an SFTTrainer learns from, and let the environment grade it: demonstrations must earn 1.
+
+    Args:
+        trainer: An SFTTrainer, ready to train on demonstrations of `rows`.
+        module: The environment.
+        rows: The tasks, in the order of the demonstrations.
+        n: How many to look at.
+
+    Raises:
+        RuntimeError: one earns less, or nothing in it is learned; the message holds what would be learned.
+    """
+    tokenizer = getattr(trainer.processing_class, "tokenizer", trainer.processing_class)
+    for example, row in zip(trainer.train_dataset.select(range(min(n, len(trainer.train_dataset)))), rows):
+        turns = [tokenizer.decode(ids, skip_special_tokens=False) for ids in _learned(example)]
+        calls = [call for turn in turns for call in module.parse(turn, row)]
+        verdict = module.score("".join(turns), row) if not needs_tools(module) else module.score(_called(calls), row)
+        if verdict.reward != 1.0:
+            raise RuntimeError(
+                f"the demonstration of {row['task_id']} earns {verdict.reward} ({verdict.reason}) from its own verifier "
+                f"as the trainer would learn it, expected 1: {' ... '.join(turns)!r:.600}"
+            )
+    print(f"demonstrations: the first {min(n, len(rows))}, decoded from what is learned, earn 1")
+
+
+def _learned(example: dict) -> list[list[int]]:
+    """The tokens of an example that carry loss, as runs without a gap."""
+    ids = example["input_ids"]
+    masks = [example[name] for name in ("completion_mask", "assistant_masks") if example.get(name)]
+    kept = [label != -100 for label in example["labels"]] if "labels" in example else [all(m) for m in zip(*masks)]
+    runs: list[list[int]] = []
+    for at, (token, learn) in enumerate(zip(ids, kept)):
+        if learn:
+            if not (at and kept[at - 1]):
+                runs.append([])
+            runs[-1].append(token)
+    return runs
+
+
+def _called(calls: list[tuple[str, dict]]) -> list[dict]:
+    """Calls as chat messages."""
+    made = [{"type": "function", "function": {"name": name, "arguments": arguments}} for name, arguments in calls]
+    return [{"role": "assistant", "content": "", "tool_calls": [call]} for call in made]
 
 
 def before_training(trainer, module: ModuleType | dict[str, ModuleType], cfg: SimpleNamespace) -> None:
