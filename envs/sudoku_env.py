@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""Sudoku: 4x4, 6x6, 9x9 and 16x16 puzzles, answered as a whole grid or cell by cell.
 
 Standard library only; copy this one file into any project.
@@ -38,12 +39,24 @@ LEVELS = {
 }
 
 
+CAPABILITIES = {  # kind of failure: what the policy cannot do yet
+    "no answer": "gives an answer at all",
+    "format": "writes the answer in the asked form",
+    "several answers": "commits to one answer",
+    "incomplete": "finishes the whole task",
+    "wrong given": "copies what the task states",
+    "wrong cell": "works out the missing values",
+    "tool fault": "calls tools with valid arguments",
+}
+
+
 class Verdict(NamedTuple):
     """What the grader says: `reason` starts with the kind of failure, then a colon, then the first fault."""
 
     reward: float | None
     reason: str
     metrics: dict[str, float]
+    kind: str = ""  # of failure, a key of `CAPABILITIES`; empty for a right answer
 
 
 # --- the board -------------------------------------------------------------------------------------------
@@ -589,8 +602,8 @@ def answer(row: dict) -> str | list[dict]:
 
 
 def parse(text: str, row: dict) -> list[tuple[str, dict]]:
-    """The tool calls that a text stands for: tagged calls as they are written, else one `submit` of its grid."""
-    if "<tool_call>" in text and (calls := _tagged_calls(text)):
+    """The tool calls that a text stands for: calls as they are written, else one `submit` of its grid."""
+    if calls := usable(calls_in_text(text, numbers=("row", "column", "value"))):
         return calls
     size = _task(row["task"]).size
     cells, _ = _read_answer(text, size)
@@ -601,18 +614,18 @@ def score(completion: str | list[dict] | None, row: dict) -> Verdict:
     """Grade a completion: text, or chat messages. Their tool calls are replayed; the text counts if there are none."""
     task, calls = row.get("task"), []
     if not isinstance(completion, str):
-        calls, completion = _calls_and_text(completion)
+        made, completion = calls_and_text(completion)
+        calls = usable(made)
     if calls or len(completion) > 2000:
-        return _replay(completion, task, calls)
-    reward, reason, metrics = _remembered(completion, task)
-    return Verdict(reward, reason, metrics.copy())
+        return _graded(completion, task, calls)
+    reward, reason, metrics, kind = _remembered(completion, task)
+    return Verdict(reward, reason, metrics.copy(), kind)
 
 
-def _replay(text: str, task: str | None, calls: Sequence[tuple[str, dict]] = ()) -> Verdict:
-    env = SudokuEnv()
+def _replay(task: str | None, calls: Sequence[tuple[str, dict]]) -> tuple[SudokuEnv, int, str]:
+    """The environment after the calls, how many of them it accepted, and why it refused the first of the others."""
+    env, accepted, refusal = SudokuEnv(), 0, ""
     env.reset(prompt=True, task=task)
-    calls = calls or parse(text, {"task": task or _SMALL})
-    accepted, refusal = 0, ""
     for name, arguments in calls:
         try:
             if name not in ("place", "submit"):
@@ -621,6 +634,12 @@ def _replay(text: str, task: str | None, calls: Sequence[tuple[str, dict]] = ())
             accepted += 1
         except (ValueError, TypeError) as error:  # a refused call changes nothing, live as here
             refusal = refusal or str(error)
+    return env, accepted, refusal
+
+
+def _graded(text: str, task: str | None, calls: Sequence[tuple[str, dict]] = ()) -> Verdict:
+    calls = calls or parse(text, {"task": task or _SMALL})
+    env, accepted, refusal = _replay(task, calls)
     reward = env.get_reward()
     if not calls:
         reason = _read_answer(text, env._size)[1]
@@ -628,13 +647,13 @@ def _replay(text: str, task: str | None, calls: Sequence[tuple[str, dict]] = ())
         reason = env._why()
     else:  # what `submit` refuses names its own kind
         reason = refusal if refusal.startswith(_KINDS) else f"tool fault: {refusal}"
-    return Verdict(reward, reason, env.metrics)
+    return Verdict(reward, reason, env.metrics, "" if reward else reason.partition(":")[0])
 
 
 _KINDS = ("no answer: ", "format: ", "incomplete: ", "several answers: ")
 
 
-_remembered = lru_cache(maxsize=4096)(_replay)  # a policy says the same thing again and again in a group
+_remembered = lru_cache(maxsize=4096)(_graded)  # a policy says the same thing again and again in a group
 
 
 def reward(completions: list, task: list[str], **_) -> list[float | None]:
@@ -642,32 +661,267 @@ def reward(completions: list, task: list[str], **_) -> list[float | None]:
     return [score(completion, {"task": one}).reward for completion, one in zip(completions, task)]
 
 
-def _calls_and_text(completion) -> tuple[list[tuple[str, dict]], str]:
-    """The tool calls in chat messages, and the text of the last assistant message."""
+def view(episode: dict) -> list[dict]:
+    """The board as the accepted calls of an episode leave it.
+
+    Args:
+        episode: With `task` and `messages`, and once graded `reward`.
+
+    Returns:
+        A paragraph, and the board as rows of cells.
+    """
+    made, text = calls_and_text(episode["messages"])
+    env, read, _ = _replay(episode["task"], usable(made) or parse(text, episode))
+    givens, cells, size = env._givens, env._cells, env._size
+    changed = {i for i, value in enumerate(cells) if givens[i] not in (0, value)}
+    bad = {i for i, value in enumerate(cells) if value > size}
+    for unit in _shape(size).units:
+        values = [cells[i] for i in unit]
+        bad |= {i for i in unit if cells[i] and values.count(cells[i]) > 1}
+    told = [(cells.count(0), "{} blank"), (len(changed), "{} of the given values changed (≠)")]
+    told += [(len(bad), "{} cells hold a value twice in a row, column or box (underlined)")]
+    line = ", ".join(text.format(n) for n, text in told if n) or "no rule broken"
+    line = f"Board: {line}. Bold: given." if read or "reward" not in episode else "No grid could be read: the puzzle."
+    board = [_cell(given, value, i in changed, i in bad) for i, (given, value) in enumerate(zip(givens, cells))]
+    rows = [board[i : i + size] for i in range(0, size * size, size)]
+    return [{"text": line}, {"board": rows, "box": BOX[size], "label": line}]
+
+
+def _cell(given: int, value: int, changed: bool, bad: bool) -> dict:
+    look = "bad" if changed or bad else "given" if given else "filled" if value else ""
+    note = ", repeats a value" * bad + ", given" * bool(given) or ", filled in" * bool(value)
+    note = f"{value or 'blank'}{f', the puzzle has {given}' if changed else note}"
+    return {"text": f"{value or ''}{'≠' * changed}", "look": look, "note": note}
+
+
+# --- shared by all environments: reading what a model wrote (a test keeps the copies identical) ---
+# Nothing here raises, whatever a model wrote, and the time is linear in the length of the text.
+
+_TAG = re.compile(  # a group that matches: reasoning ends here
+    r"<\|?(/)?\|?(?:seed:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|scratchpad|reflection|analysis)\|?>"
+    r"|<\|(?:begin_of_thought|(end_of_thought|begin_of_solution))\|>|\[(/)?THINK\]|◁(/)?think▷"
+    r"|<\|channel>thought\b|(<channel\|>)",
+    re.I,
+)
+_ENDS = (  # of a turn
+    "<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|return|>", "<|call|>", "<|end|>", "<|end_of_text|>", "<|endoftext|>",
+    "<|end_of_solution|>", "</s>", "<eos>", "<end_of_turn>", "<turn|>", "<｜end▁of▁sentence｜>",
+)  # fmt: skip
+# gpt-oss writes messages in channels: <|channel|>analysis<|message|>...<|end|><|start|>assistant<|channel|>final...
+_HEADER = re.compile(r"\s*(?:analysis|commentary|final)\b[^<]{0,99}(?:<\|constrain\|>[^<]{0,20})?<\|message\|>")
+_END_OF_MESSAGE = re.compile(r"<\|(?:end|return|call)\|>\s*(?:<\|start\|>|\Z)|<\|(?:start|channel)\|>")
+_FINAL = re.compile(r"(?:\A|<\|channel\|>)\s*final\b")
+_TO = re.compile(r"\bto=functions\.([\w.-]{1,100})")
+# ... and this is left where its special tokens are not shown: analysisWe need ...assistantfinalThe answer ...
+_BARE = re.compile(r"\s*(?:assistant)?(?:analysis(?=[^\W_]|[\"“(\[{$\\*`#<])|commentary to=functions\.)")
+_BARE_START = re.compile(r"assistant(?=analysis|commentary|final)")
+_BARE_HEADER = re.compile(r"analysis|final|commentary(?: to=[\w.-]{1,100})?\s?(?:json\b)?")
+
+
+def _channels(text: str) -> list[tuple[str, str]] | None:
+    """Messages of gpt-oss as (header, body), with its special tokens or without; None where a text has no such."""
+    found = []
+    if "<|channel|>" in text or ("<|message|>" in text and _HEADER.match(text)):
+        header, *parts = text.split("<|message|>")
+        for part in parts:
+            end = _END_OF_MESSAGE.search(part)
+            found.append((header, part[: end.start()] if end else part))
+            header = part[end.start() :] if end else ""
+        return found
+    if _BARE.match(text) or ("assistantfinal" in text and text.lstrip().startswith("analysis")):
+        for part in filter(None, _BARE_START.split(text.strip())):
+            header = _BARE_HEADER.match(part)
+            found.append((header[0], part[header.end() :]))
+        return found
+    return None
+
+
+def without_reasoning(text: str) -> str:
+    """What a model says beside its reasoning, without the marks that end its turn.
+
+    Reasoning is closed; or never closed, then nothing follows it; or opened in the prompt, then only its end is seen.
+    Of the channels of gpt-oss the last final one counts. A second end at the very end is a slip and means nothing.
+    """
+    for _ in range(8):  # several in a row
+        if (shown := text.rstrip()).endswith(_ENDS):
+            text = next(shown.removesuffix(end) for end in _ENDS if shown.endswith(end))
+    if (channels := _channels(text)) is not None:
+        text = next((body for header, body in reversed(channels) if _FINAL.search(header)), "")
+    if "<" not in text and "[" not in text and "◁" not in text:
+        return text
+    kept, start, inside, nested, stop = [], 0, False, False, len(text.rstrip())
+    for tag in _TAG.finditer(text):
+        if not tag.lastindex:
+            if inside:
+                nested = True
+            else:
+                kept.append(text[start : tag.start()])
+                inside = True
+        elif inside:
+            inside, start = False, tag.end()
+        elif tag.end() == stop and start and not nested:
+            return "".join([*kept, text[start : tag.start()]])
+        else:
+            kept, start = [], tag.end()
+    return "".join(kept if inside else [*kept, text[start:]])
+
+
+class Call(NamedTuple):
+    """A tool call as the model wrote it; `fault` says in words why it can't be used."""
+
+    name: str
+    arguments: dict
+    fault: str = ""
+
+
+_NO_CALL = Call("", {}, "a tool call is not whole JSON with a name and arguments")
+_CALL_SIGNS = ("<tool_call>", '"name"', "<function=", "[TOOL_CALLS]", "<|python_tag|>", "to=functions.")
+_PARAMETER = re.compile(r"<parameter=([^<>\n]{1,100})>(.*?)(?:</parameter>|(?=<parameter=)|\Z)", re.S)
+_NAMED = re.compile(r"\s*([\w.-]{1,100})(?:\[CALL_ID\]\w{1,100})?(?:\[ARGS\]|\s*(?=\{)|\Z)")
+_BETWEEN = re.compile(r"[\s;]*")
+_BROKEN = object()  # what is no JSON
+
+
+def calls_and_text(completion: object) -> tuple[list[Call], str]:
+    """The calls made in chat messages or Responses items, and the text of the last message of the assistant.
+
+    Args:
+        completion: Text, which is returned as it is, or a list of messages; anything else has neither calls nor text.
+    """
+    if isinstance(completion, str):
+        return [], completion
     calls, text = [], ""
     for message in completion if isinstance(completion, list | tuple) else []:
-        if not isinstance(message, dict) or message.get("role", "assistant") != "assistant":
+        if not isinstance(message, dict):
             continue
-        content = message.get("content") or ""
-        if isinstance(content, list):  # parts, as in the Responses format
-            content = "".join(str(p.get("text") or "") for p in content if isinstance(p, dict))
-        text = content if isinstance(content, str) else ""
-        made = message.get("tool_calls")
-        for call in made if isinstance(made, list | tuple) else []:
-            if found := _json_call(call.get("function", call) if isinstance(call, dict) else call):
-                calls.append(found)
+        kind = message.get("type")
+        if kind == "function_call":
+            calls.append(_call(message))
+        elif message.get("role", "assistant") == "assistant" and not _is_aside(kind):
+            content, made = message.get("content"), message.get("tool_calls")
+            if isinstance(content, list | tuple):
+                parts = [part for part in content if isinstance(part, dict) and not _is_aside(part.get("type"))]
+                content = "".join(part["text"] for part in parts if isinstance(part.get("text"), str))
+            text = content if isinstance(content, str) else ""
+            calls += map(_call, made if isinstance(made, list | tuple) else ())
     return calls, text
 
 
-def _json_call(call) -> tuple[str, dict] | None:
-    """(name, arguments) of a call given as JSON text or as a dict, or None if it is broken."""
+def _is_aside(kind: object) -> bool:
+    """Whether items or parts of this type are reasoning or the results of tools."""
+    return isinstance(kind, str) and (kind.startswith(("reason", "think")) or kind.endswith("_output"))
+
+
+def usable(calls: list[Call]) -> list[tuple[str, dict]]:
+    """(name, arguments) of those that are not broken."""
+    return [(call.name, call.arguments) for call in calls if not call.fault]
+
+
+def calls_in_text(text: str, numbers: tuple[str, ...] = ()) -> list[Call]:
+    """The calls in a text, reasoning left out, in the formats of Qwen, Hermes, Llama, Mistral and gpt-oss.
+
+    A text that is nothing but one call in JSON, or a list of them, fenced or not, is that call.
+
+    Args:
+        text: What the model wrote.
+        numbers: Parameters that take a whole number, for the formats that write values without a type.
+    """
+    if not any(sign in text for sign in _CALL_SIGNS):
+        return []
+    if "to=functions." in text and (channels := _channels(text)):
+        sent = [(to[1], body) for header, body in channels if (to := _TO.search(header))]
+        if sent:
+            return [_call({"name": name, "arguments": body}) for name, body in sent]
+    text = without_reasoning(text)[-200_000:].strip()  # the end counts
+    if "<tool_call>" in text:
+        bodies = [part.partition("</tool_call>")[0].strip() for part in text.split("<tool_call>")[1:]]
+        return [call for body in bodies for call in (_functions(body, numbers) or [_call(body)])]
+    if "[TOOL_CALLS]" in text:
+        return [call for part in text.split("[TOOL_CALLS]")[1:] for call in _mistral(part)]
+    if "<function=" in text:
+        return _functions(text, numbers)
+    _, tag, text = text.rpartition("<|python_tag|>")
+    if text.startswith("```") and text.endswith("```"):
+        info, _, body = text[3:-3].partition("\n")
+        text = body if info.strip().lower() in ("", "json", "tool_call") else ""
+    return _json_calls(text) or [_NO_CALL] * bool(tag)
+
+
+def _functions(text: str, numbers: tuple[str, ...]) -> list[Call]:
+    """<function=name> with JSON, as Llama has it, or with <parameter=name>value</parameter>, as Qwen3-Coder has it."""
+    calls = []
+    for part in text.split("<function=")[1:]:
+        name, _, body = part.partition(">")
+        body, closed, _ = body.partition("</function>")
+        if not re.fullmatch(r"[\w.-]{1,100}", name := name[:101].strip("\"' ")):
+            calls.append(_NO_CALL)
+        elif "<parameter=" not in body and body.strip():
+            calls.append(_call({"name": name, "arguments": body}))
+        else:
+            given = {key: value.removeprefix("\n").removesuffix("\n") for key, value in _PARAMETER.findall(body)}
+            for key in numbers:
+                if (number := given.get(key, "").strip()).isdecimal() and len(number) < 20:
+                    given[key] = int(number)
+            whole = closed or body.rstrip().endswith("</parameter>")
+            calls.append(Call(name, given, "" if whole else "a tool call is not whole; end it with </function>"))
+    return calls
+
+
+def _mistral(part: str) -> list[Call]:
+    """What follows [TOOL_CALLS]: calls in JSON, or a name and its arguments."""
+    if named := _NAMED.match(part):
+        return [_call({"name": named[1], "arguments": part[named.end() :]})]
+    return _json_calls(part) or [_NO_CALL]
+
+
+def _json_calls(text: str) -> list[Call]:
+    """The calls in JSON, in one list or with semicolons between them, if the text is nothing else."""
+    values, at, text = [], 0, text.strip()
     try:
-        call = json.loads(call) if isinstance(call, str) else call
-        arguments = call.get("arguments") or {}
-        arguments = json.loads(arguments) if isinstance(arguments, str) else arguments
-        return (call["name"], arguments) if isinstance(call["name"], str) and isinstance(arguments, dict) else None
-    except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
-        return None
+        while at < len(text):
+            value, at = json.JSONDecoder().raw_decode(text, at)
+            values.append(value)
+            at = _BETWEEN.match(text, at).end()
+    except (ValueError, RecursionError):
+        return []
+    values = values[0] if len(values) == 1 and isinstance(values[0], list) else values
+    shaped = [value.get("function", value) if isinstance(value, dict) else None for value in values]
+    if not all(isinstance(v, dict) and "name" in v and ("arguments" in v or "parameters" in v) for v in shaped):
+        return []
+    return [_call(value) for value in shaped]
+
+
+def _call(call: object) -> Call:
+    """A call as a dict or as JSON text."""
+    call = _json(call) if isinstance(call, str) else call
+    call = call.get("function", call) if isinstance(call, dict) else call
+    if not isinstance(call, dict) or not isinstance(call.get("name"), str):
+        return _NO_CALL
+    arguments, fault = arguments_of(call.get("arguments", call.get("parameters")))
+    return Call(call["name"], arguments, fault)
+
+
+def arguments_of(value: object) -> tuple[dict, str]:
+    """The arguments of a call as a dict, and what is wrong with them; no text at all means no arguments."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return {}, ""
+    value = _json(value) if isinstance(value, str) else value
+    if isinstance(value, dict) and all(isinstance(name, str) for name in value):
+        return value, ""
+    if value is _BROKEN:
+        return {}, "the arguments are not whole JSON; write one JSON object"
+    kind = {str: "text", list: "a list", type(None): "null"}.get(type(value), "no object")
+    return {}, f"the arguments are {kind}; write one JSON object, encoded once"
+
+
+def _json(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return _BROKEN
+
+
+# --- end of the shared block ---
 
 
 # --- reading grids ---------------------------------------------------------------------------------------
@@ -692,39 +946,12 @@ _ORNAMENT = re.compile("[\u2600-\u260f\u2612-\u27bf\u2b00-\u2b1a\u2b1d-\u2bff\U0
 _EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|__)(?=[^\s*_])([^*\n]{0,99}?[^\s*_])\1(?![\w*])")
 _SINGLE = re.compile(r"[\[({]\s*([0-9]{1,2}|[A-G])\s*[\])}]")
 _GROUP = re.compile(r"(?<![A-Za-z0-9])(?<![A-Za-z0-9] )(?:\[([^\[\]A-Za-z]*)\]|\(([^()A-Za-z]*)\)|\{([^{}A-Za-z]*)\})")
-_THINK = re.compile(
-    r"<(/?)\|?(?:seed:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|scratchpad|reflection|analysis)\|?>"
-    r"|<\|(?:begin|(end))_of_thought\|>|\[(/?)THINK\]|◁(/?)think▷",
-    re.I,
-)
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _LISTING = re.compile(  # words that list grids, rather than correct one
     "or|and|either|alternatively|alternative|option|candidate|possibility|possible|possibly|answers?|guess|solutions?|grids?"
     "|maybe|perhaps|another|other|also|first|second|third|one|two|try|attempt|version|the|this|that|is|it|be|could|might"
     "|here|an|as|well|row|box|text|json|python|sudoku|next|then"
 )
-
-
-def _without_reasoning(text: str) -> str:
-    """Drop reasoning: closed, never closed, or opened in the prompt so that only its end is seen."""
-    if "<|channel|>" in text:
-        text = text.rpartition("<|channel|>final<|message|>")[2] if "<|channel|>final<|message|>" in text else ""
-    kept, start, inside, end = [], 0, False, len(text.rstrip())
-    for tag in _THINK.finditer(text):
-        closing = any(tag.groups())
-        if closing and inside:
-            inside, start = False, tag.end()
-        elif closing and (tag.end() < end or not start):  # a second end at the very end is a slip
-            kept, start = [], tag.end()
-        elif not closing and not inside:
-            kept.append(text[start : tag.start()])
-            inside = True
-    return "".join(kept if inside else [*kept, text[start:]])
-
-
-def _tagged_calls(text: str) -> list[tuple[str, dict]]:
-    parts = _without_reasoning(text).split("<tool_call>")[1:]
-    return [call for part in parts if (call := _json_call(part.partition("</tool_call>")[0]))]
 
 
 @cache
@@ -928,7 +1155,7 @@ def _usual(size: int) -> re.Pattern:
     other = rf"(?!{signs})[^0-9<\[({{\\&\n]*"
     row = rf"1(?:[ \t]*+(?:[|,][ \t]*+)?+1){{{size - 1}}}[ \t|]*+"
     rows = rf"{row}(?:\n(?:[-+|=: \t]*\n)*[ \t|]*+{row}){{{size - 1}}}"
-    return re.compile(rf"(?:{other}\n)*[ \t|]*{rows}(?:\n{other})*".encode())
+    return re.compile(rf"(?!\s*(?:assistant)?analysis)(?:{other}\n)*[ \t|]*{rows}(?:\n{other})*".encode())
 
 
 @lru_cache(maxsize=1024)  # a policy writes in the same form again and again
@@ -967,7 +1194,7 @@ def _read_answer(text: str, size: int) -> tuple[bytes | None, str]:
         return cells, ""
     if not text.strip():
         return None, "no answer: the completion is empty"
-    text = _without_reasoning(text)[-_LONGEST:]
+    text = without_reasoning(text)[-_LONGEST:]
     if not text.strip():
         return None, "no answer: nothing follows the reasoning"
     if "<answer>" in text:  # what is outside counts as words only

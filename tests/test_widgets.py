@@ -159,7 +159,7 @@ def sudoku_episode(answer: str) -> dict:
     puzzle = "1 _ 3 4\n3 4 1 _\n2 1 _ 3\n_ 3 2 1"
     row = {"prompt": [{"role": "user", "content": puzzle}], "environment": "sudoku", "task_id": "t",
            "task": json.dumps({"puzzle": puzzle, "size": 4})}  # fmt: skip
-    reward, reason, metrics = module.score(answer, row)
+    reward, reason, metrics, *_ = module.score(answer, row)
     said = {"messages": [{"role": "assistant", "content": answer}], "reward": reward, "reason": reason}
     return row | said | {"metrics": metrics, "policy": "p", "sample": 0}
 

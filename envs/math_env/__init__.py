@@ -16,14 +16,15 @@ What is 14 + 10? Answer in \boxed{}.
 """
 
 from .calculator import calculate
-from .environment import ENV, MathEnv, Verdict, answer, parse, reward, score, tools_for
+from .environment import CAPABILITIES, ENV, MathEnv, Verdict, answer, parse, reward, score, tools_for
 from .extraction import extract
 from .judging import equal, judge_text
 from .limits import Limit, Unreadable
 from .rows import DIFFICULTIES, FAMILIES, SPLITS, STARTER, make_rows, read_rows, split_of
+from .view import view
 
 __all__ = (
-    "DIFFICULTIES", "ENV", "FAMILIES", "SPLITS", "STARTER", "Limit", "MathEnv", "Unreadable", "Verdict", "answer",
-    "calculate", "equal", "extract", "judge_text", "make_rows", "parse", "read_rows", "reward", "score", "split_of",
-    "tools_for",
+    "CAPABILITIES", "DIFFICULTIES", "ENV", "FAMILIES", "SPLITS", "STARTER", "Limit", "MathEnv", "Unreadable", "Verdict",
+    "answer", "calculate", "equal", "extract", "judge_text", "make_rows", "parse", "read_rows", "reward", "score", "split_of",
+    "tools_for", "view",
 )  # fmt: skip

@@ -7,8 +7,18 @@ from typing import NamedTuple
 
 from . import python_tool
 from .calculator import calculate
-from .extraction import extract, without_reasoning
+from .completions import calls_and_text, calls_in_text, usable
+from .extraction import extract
 from .judging import judge_text
+
+
+CAPABILITIES = {  # kind of failure: what the policy cannot do yet
+    "no answer": "gives an answer at all",
+    "wrong answer": "gets the result right",
+    "judged wrong": "gets the result right",
+    "tool fault": "calls tools with valid arguments",
+    "undecided": "(the verifier could not decide)",
+}
 
 
 class Verdict(NamedTuple):
@@ -17,6 +27,7 @@ class Verdict(NamedTuple):
     reward: float | None
     reason: str
     metrics: dict[str, float]
+    kind: str = ""  # of failure, a key of `CAPABILITIES`; empty for a right answer
 
 
 class MathEnv:
@@ -171,15 +182,27 @@ def answer(row: dict) -> str | list[dict]:
 
 
 def parse(text: str, row: dict) -> list[tuple[str, dict]]:
-    """The tool calls that a text stands for: tagged calls as they are written, else one `submit` of its answer."""
+    """The tool calls that a text stands for: calls as they are written, else one `submit` of its answer."""
     if not isinstance(text, str):
         return []
     return _calls_in(text, row.get("task"))[0]
 
 
+def calls_of(completion: object, task: str | None) -> tuple[list[tuple[str, dict]], str]:
+    """The calls in messages, and those that the last text stands for where none of them hands in an answer; and the
+    rule by which an answer was found in a text without calls, or why there is none."""
+    made, text = calls_and_text(completion)
+    calls = usable(made)
+    if not calls:
+        return _calls_in(text, task)
+    if text and not any(name == "submit" for name, _ in calls):
+        calls += parse(text, {})
+    return calls, ""
+
+
 def _calls_in(text: str, task: str | None) -> tuple[list[tuple[str, dict]], str]:
     """The tool calls that a text stands for, and the rule by which its answer was found, or why there is none."""
-    if "<tool_call>" in text and (calls := _tagged_calls(text)):
+    if calls := usable(calls_in_text(text)):
         return calls, ""
     found, rule = extract(text, _boxed_only(task))
     return ([("submit", {"answer": found})] if found and found.strip() else []), rule
@@ -200,13 +223,10 @@ def score(
         judge: Asked only where the rules cannot tell, with the question, the gold answer and the one found; it says
             True, False, or None if it cannot tell either.
     """
-    calls, text = _calls_and_text(completion)
     task = row.get("task") or _SMALL
     env = MathEnv()
     env.reset(prompt=True, task=task)
-    rule = ""
-    if not calls:
-        calls, rule = _calls_in(text, task)
+    calls, rule = calls_of(completion, task)
     refusal = ""
     for name, arguments in calls:
         try:
@@ -233,7 +253,7 @@ def score(
         if said is not None:
             reward_, reason = float(bool(said)), f"judged {'right' if said else 'wrong'}: {reason}"
         metrics["judged"] = float(said is not None)
-    return Verdict(reward_, reason, metrics)
+    return Verdict(reward_, reason, metrics, "" if reward_ else reason.partition(":")[0])
 
 
 def _question(row: dict) -> str:
@@ -246,40 +266,3 @@ def _question(row: dict) -> str:
 def reward(completions: list, task: list[str], **_) -> list[float | None]:
     """Reward function for TRL: one float or None for each completion and its `task` column."""
     return [score(completion, {"task": one}).reward for completion, one in zip(completions, task)]
-
-
-def _calls_and_text(completion) -> tuple[list[tuple[str, dict]], str]:
-    """The tool calls in chat messages, and the text of the last assistant message."""
-    if not isinstance(completion, list | tuple):
-        return [], completion if isinstance(completion, str) else ""
-    calls, text = [], ""
-    for message in completion:
-        if not isinstance(message, dict) or message.get("role", "assistant") != "assistant":
-            continue
-        content = message.get("content") or ""
-        if isinstance(content, list):  # parts, as in the Responses format
-            content = "".join(str(p.get("text") or "") for p in content if isinstance(p, dict))
-        text = content if isinstance(content, str) else ""
-        made = message.get("tool_calls")
-        for call in made if isinstance(made, list | tuple) else []:
-            if found := _json_call(call.get("function", call) if isinstance(call, dict) else call):
-                calls.append(found)
-    if calls and not any(name == "submit" for name, _ in calls) and text:
-        calls += parse(text, {})
-    return calls, text
-
-
-def _tagged_calls(text: str) -> list[tuple[str, dict]]:
-    parts = without_reasoning(text).split("<tool_call>")[1:]
-    return [call for part in parts if (call := _json_call(part.partition("</tool_call>")[0]))]
-
-
-def _json_call(call) -> tuple[str, dict] | None:
-    """(name, arguments) of a call given as JSON text or as a dict, or None if it is broken."""
-    try:
-        call = json.loads(call) if isinstance(call, str) else call
-        arguments = call.get("arguments") or {}
-        arguments = json.loads(arguments) if isinstance(arguments, str) else arguments
-        return (call["name"], arguments) if isinstance(call["name"], str) and isinstance(arguments, dict) else None
-    except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
-        return None

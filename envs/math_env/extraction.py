@@ -3,15 +3,11 @@
 import re
 from collections import deque
 
+from .completions import without_reasoning
 from .judging import differs, is_value
 from .limits import LONGEST
 from .notation import UNITS, find_boxes
 
-_THINK = re.compile(
-    r"<(/?)\|?(?:seed:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|scratchpad|reflection|analysis)\|?>"
-    r"|<\|(?:begin|(end))_of_thought\|>|\[(/?)THINK\]|◁(/?)think▷",
-    re.I,
-)
 _MAYBE = (
     r"or|and|maybe|perhaps|possibly|alternatively|also|either|else|even|could|might|may|be|it|is|another|option|the"
 )
@@ -41,23 +37,6 @@ _CUT = re.compile(
 _INLINE = re.compile(
     r"\$\$([^$]{1,600})\$\$|\$([^$\n]{0,600}[^\s$\\])\$(?!\d)|\\\((.{1,600}?)\\\)|\\\[(.{1,600}?)\\\]", re.S
 )
-
-
-def without_reasoning(text: str) -> str:
-    """Drop reasoning: closed, never closed, or opened in the prompt so that only its end is seen."""
-    if "<|channel|>" in text:
-        text = text.rpartition("<|channel|>final<|message|>")[2] if "<|channel|>final<|message|>" in text else ""
-    kept, start, inside = [], 0, False
-    for tag in _THINK.finditer(text):
-        closing = any(tag.groups())
-        if closing and inside:
-            inside, start = False, tag.end()
-        elif closing:
-            kept, start = [], tag.end()
-        elif not inside:
-            kept.append(text[start : tag.start()])
-            inside = True
-    return "".join(kept if inside else [*kept, text[start:]])
 
 
 _MOST_OFFERED = 3  # different answers in one text, an earlier one being corrected; more are guesses

@@ -7,7 +7,7 @@ reward is 1 if the company ends up as those calls leave it, whatever the way the
 from .actions import DOMAINS
 from .desk import CATEGORIES, DIFFICULTIES
 from .diff import Change, changes
-from .grading import Verdict, parse, reward, score
+from .grading import CAPABILITIES, Verdict, parse, reward, score
 from .larkfield import company
 from .nemo_gym import rows_from_nemo_gym, to_nemo_gym
 from .office import ENV, WorkplaceEnv, env_for, tools_for
@@ -16,7 +16,7 @@ from .schemas import schema
 from .tables import Tables, load_tables
 
 __all__ = (
-    "CATEGORIES", "DIFFICULTIES", "DOMAINS", "ENV", "SPLITS", "Change", "Tables", "Verdict", "WorkplaceEnv", "answer",
-    "changes", "company", "env_for", "load_tables", "make_rows", "parse", "reward", "rows_from_nemo_gym", "schema",
+    "CAPABILITIES", "CATEGORIES", "DIFFICULTIES", "DOMAINS", "ENV", "SPLITS", "Change", "Tables", "Verdict", "WorkplaceEnv",
+    "answer", "changes", "company", "env_for", "load_tables", "make_rows", "parse", "reward", "rows_from_nemo_gym", "schema",
     "score", "to_nemo_gym", "tools_for",
 )  # fmt: skip

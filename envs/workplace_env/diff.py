@@ -2,8 +2,7 @@
 
 from typing import NamedTuple
 
-from .calls import calls_in
-from .grading import _replay
+from .grading import _replay, calls_in
 from .larkfield import company
 from .matching import _folded, paired
 from .office import WorkplaceEnv, goal_of

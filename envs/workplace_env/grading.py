@@ -3,10 +3,21 @@
 from typing import NamedTuple
 
 from .actions import ACTIONS, WRITES
-from .calls import Call, calls_in, calls_in_text
+from .completions import Call, calls_and_text, calls_in_text, usable
 from .larkfield import company
 from .office import _SMALL, WorkplaceEnv, goal_of
 from .tables import Tables
+
+
+CAPABILITIES = {  # kind of failure: what the policy cannot do yet
+    "no answer": "gives an answer at all",
+    "missing write": "carries out the whole request",
+    "wrong value": "writes the right values",
+    "wrong order": "acts in the order of the request",
+    "side effect": "changes nothing else",
+    "tool fault": "calls tools with valid arguments",
+    "unjudged": "(the verifier could not judge)",
+}
 
 
 class Verdict(NamedTuple):
@@ -15,12 +26,18 @@ class Verdict(NamedTuple):
     reward: float | None
     reason: str
     metrics: dict[str, float]
+    kind: str = ""  # of failure, a key of `CAPABILITIES`; "unjudged" for a broken task; empty for a right answer
 
 
 def parse(text: str, row: dict) -> list[tuple[str, dict]]:
     """The tool calls that a text stands for, those with broken arguments left out."""
-    calls = calls_in_text(text) if isinstance(text, str) else []
-    return [(call.name, call.arguments) for call in calls if not call.fault]
+    return usable(calls_in_text(text)) if isinstance(text, str) else []
+
+
+def calls_in(completion: object) -> list[Call]:
+    """The calls of a completion: those of its messages, else those in the text of its last assistant message."""
+    calls, text = calls_and_text(completion)
+    return calls or calls_in_text(text)
 
 
 def score(completion: str | list[dict] | None, row: dict, tables: Tables | None = None) -> Verdict:
@@ -35,7 +52,7 @@ def score(completion: str | list[dict] | None, row: dict, tables: Tables | None 
     try:
         env._begin(row.get("task") or _SMALL, tables or company())
     except ValueError as error:
-        return Verdict(None, f"broken task: {error}", {})
+        return Verdict(None, f"broken task: {error}", {}, "unjudged")
     calls = calls_in(completion)
     accepted, refusal = 0, ""
     for call in calls:
@@ -45,7 +62,9 @@ def score(completion: str | list[dict] | None, row: dict, tables: Tables | None 
         except (ValueError, TypeError) as error:  # a refused call changes nothing, live as here
             refusal = refusal or str(error).replace("WorkplaceEnv.", "")
     value = env.get_reward()
-    return Verdict(value, _why(env, value, len(calls), accepted, refusal), env.metrics)
+    reason = _why(env, value, len(calls), accepted, refusal)
+    kind = "unjudged" if value is None else "" if value else reason.partition(":")[0]
+    return Verdict(value, reason, env.metrics, kind)
 
 
 def reward(completions: list, task: list[str], **_) -> list[float | None]:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from .actions import ACTIONS, DOMAINS, PARAMETERS, WRITES, domain_of
-from .calls import arguments_of
+from .completions import arguments_of
 from .larkfield import company
 from .matching import differences, path_fault
 from .tables import Session, Tables

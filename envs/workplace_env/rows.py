@@ -6,7 +6,7 @@ from hashlib import sha256
 
 from . import templates_multi, templates_starter  # noqa: F401  (they import the others, and all register themselves)
 from .actions import DOMAINS, WRITES, domain_of
-from .calls import arguments_of
+from .completions import arguments_of
 from .desk import CATEGORIES, DIFFICULTIES, TEMPLATES, Desk, Skip, Template
 from .larkfield import company
 from .office import MATCHES, WorkplaceEnv, briefing, read_task

@@ -335,7 +335,7 @@ def _verify(module, body: dict) -> tuple[float | None, Response]:
     except Exception as error:
         raise HTTPException(422, f"response.output can't be read: {type(error).__name__}: {error}") from None
     try:
-        reward, reason, metrics = module.score(messages, row)
+        reward, reason, metrics, *_ = module.score(messages, row)
     except Exception as error:  # as in a rollout: unjudged, never a silent 0
         reward, reason, metrics = None, f"unjudged: {type(error).__name__}: {error}", {}
     verdict = {"reward": reward, "reason": reason}
