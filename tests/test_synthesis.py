@@ -496,7 +496,7 @@ def _sandbox() -> bool:
     return True
 
 
-needs_sandbox = pytest.mark.skipif(not _sandbox(), reason="envs/code_sandbox.py is not there")
+needs_sandbox = pytest.mark.skipif(not _sandbox(), reason="envs/code_sandbox is not there")
 
 
 def draft(problem, request=0):

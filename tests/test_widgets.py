@@ -213,7 +213,7 @@ def test_the_failing_test_stands_beside_what_was_expected():
     first = json.loads(row["task"])["tests"][0]
     wrong = "def f(s): return 'never this'"
     for answer, says in ((module.answer(row), "8 tests pass"), (wrong, "test 1 fails"), ("prose", "No code")):
-        reward, reason, _ = module.score(answer, row)
+        reward, reason, *_ = module.score(answer, row)
         drawn = views.state(
             row | {"messages": [{"role": "assistant", "content": answer}], "reward": reward, "reason": reason}
         )
@@ -481,7 +481,7 @@ def test_a_game_ends_in_the_verdict_that_a_policy_would_get(name, knobs):
         for tool, arguments in [("no_such_tool", {"x": 1}), *calls]:
             game.call(tool, **arguments)
         episode = game.finish("Done.")
-        assert (episode["reward"], episode["reason"], episode["metrics"]) == module.score(episode["messages"], row)
+        assert (episode["reward"], episode["reason"], episode["metrics"]) == module.score(episode["messages"], row)[:3]
         assert episode["reward"] == (1.0 if row is rows[0] else 0.0)
         assert episode["policy"] == "person" and episode["task_id"] == row["task_id"] and episode["prompt"]
         live_env = game.session.env

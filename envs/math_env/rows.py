@@ -50,7 +50,7 @@ def make_rows(
             two, small numbers, short texts), "medium" or "hard".
         families: Names out of `FAMILIES`; None takes all that the level has, in turn.
         tools: Ask for the answer through the tools `calculate` and `submit`, not in a box.
-        run_python: The same with `run_python` as a third tool; it needs code_sandbox.py beside this folder.
+        run_python: The same with `run_python` as a third tool; it needs code_sandbox beside this folder.
 
     Raises:
         ValueError: an argument is out of range, or there are not `n` such problems.

@@ -1,0 +1,3 @@
+def solve(n):
+    import os
+    os.abort()

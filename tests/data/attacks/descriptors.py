@@ -1,0 +1,3 @@
+def solve(n):
+    import os
+    while True: os.pipe()

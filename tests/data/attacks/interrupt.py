@@ -1,0 +1,2 @@
+def solve(n):
+    raise KeyboardInterrupt

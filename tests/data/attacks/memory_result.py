@@ -1,0 +1,2 @@
+def solve(n):
+    return ['x' * 1000] * 10 ** 6

@@ -1,0 +1,5 @@
+def solve(n):
+    while True:
+        try:
+            while True: pass
+        except BaseException: pass

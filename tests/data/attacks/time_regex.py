@@ -1,0 +1,3 @@
+def solve(n):
+    import re
+    re.match('(a+)+$', 'a' * 60 + 'b')

@@ -1,0 +1,3 @@
+def solve(n):
+    import time
+    time.sleep(1000)

@@ -1,0 +1,3 @@
+def solve(n):
+    import os
+    os.chmod('@CANARY@', 0)

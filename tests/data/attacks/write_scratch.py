@@ -1,0 +1,2 @@
+def solve(n):
+    open('@SCRATCH@/new', 'w').write('x')
