@@ -1,0 +1,1 @@
+"""How do I run notebooks, one or many, and what does a run leave behind?"""

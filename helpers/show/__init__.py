@@ -1,0 +1,1 @@
+"""How do I look at what happened: plots, pages, and widgets to browse, play and review?"""
