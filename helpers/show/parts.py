@@ -97,5 +97,5 @@ class Pages:
         if self.n and i not in self.drawn:
             self.drawn[i] = self.draw(i)
         self.count.value = f"of {self.n}" if self.n else ""
-        self.view.value = self.drawn[i] if self.n else views.section("Nothing to show", f"<p>{self.if_none}</p>")
+        self.view.value = self.drawn[i] if self.n else views.draw.note("Nothing to show", self.if_none)
         self.back.disabled, self.on.disabled = i <= 0, i + 1 >= self.n
