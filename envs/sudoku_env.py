@@ -700,7 +700,7 @@ def _cell(given: int, value: int, changed: bool, bad: bool) -> dict:
 _TAG = re.compile(  # a group that matches: reasoning ends here
     r"<\|?(/)?\|?(?:seed:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|scratchpad|reflection|analysis)\|?>"
     r"|<\|(?:begin_of_thought|(end_of_thought|begin_of_solution))\|>|\[(/)?THINK\]|◁(/)?think▷"
-    r"|<\|channel>thought\b|(<channel\|>)",
+    r"|<\|channel>thought\b|<channel(\|)>",
     re.I,
 )
 _ENDS = (  # of a turn
@@ -713,7 +713,7 @@ _END_OF_MESSAGE = re.compile(r"<\|(?:end|return|call)\|>\s*(?:<\|start\|>|\Z)|<\
 _FINAL = re.compile(r"(?:\A|<\|channel\|>)\s*final\b")
 _TO = re.compile(r"\bto=functions\.([\w.-]{1,100})")
 # ... and this is left where its special tokens are not shown: analysisWe need ...assistantfinalThe answer ...
-_BARE = re.compile(r"\s*(?:assistant)?(?:analysis(?=[^\W_]|[\"“(\[{$\\*`#<])|commentary to=functions\.)")
+_BARE = re.compile(r"\s*(?:assistant)?(?:analysis([^\W_]|[\"“(\[{$\\*`#<])?|(commentary to=functions\.))")
 _BARE_START = re.compile(r"assistant(?=analysis|commentary|final)")
 _BARE_HEADER = re.compile(r"analysis|final|commentary(?: to=[\w.-]{1,100})?\s?(?:json\b)?")
 
@@ -721,14 +721,14 @@ _BARE_HEADER = re.compile(r"analysis|final|commentary(?: to=[\w.-]{1,100})?\s?(?
 def _channels(text: str) -> list[tuple[str, str]] | None:
     """Messages of gpt-oss as (header, body), with its special tokens or without; None where a text has no such."""
     found = []
-    if "<|channel|>" in text or ("<|message|>" in text and _HEADER.match(text)):
+    if "|" in text and ("<|channel|>" in text or ("<|message|>" in text and _HEADER.match(text))):
         header, *parts = text.split("<|message|>")
         for part in parts:
             end = _END_OF_MESSAGE.search(part)
             found.append((header, part[: end.start()] if end else part))
             header = part[end.start() :] if end else ""
         return found
-    if _BARE.match(text) or ("assistantfinal" in text and text.lstrip().startswith("analysis")):
+    if (bare := _BARE.match(text)) and (bare.lastindex or "assistantfinal" in text):
         for part in filter(None, _BARE_START.split(text.strip())):
             header = _BARE_HEADER.match(part)
             found.append((header[0], part[header.end() :]))
@@ -743,8 +743,10 @@ def without_reasoning(text: str) -> str:
     Of the channels of gpt-oss the last final one counts. A second end at the very end is a slip and means nothing.
     """
     for _ in range(8):  # several in a row
-        if (shown := text.rstrip()).endswith(_ENDS):
-            text = next(shown.removesuffix(end) for end in _ENDS if shown.endswith(end))
+        shown = text.rstrip()
+        if not shown.endswith(">") or not shown.endswith(_ENDS):
+            break
+        text = next(shown.removesuffix(end) for end in _ENDS if shown.endswith(end))
     if (channels := _channels(text)) is not None:
         text = next((body for header, body in reversed(channels) if _FINAL.search(header)), "")
     if "<" not in text and "[" not in text and "◁" not in text:
@@ -775,7 +777,6 @@ class Call(NamedTuple):
 
 
 _NO_CALL = Call("", {}, "a tool call is not whole JSON with a name and arguments")
-_CALL_SIGNS = ("<tool_call>", '"name"', "<function=", "[TOOL_CALLS]", "<|python_tag|>", "to=functions.")
 _PARAMETER = re.compile(r"<parameter=([^<>\n]{1,100})>(.*?)(?:</parameter>|(?=<parameter=)|\Z)", re.S)
 _NAMED = re.compile(r"\s*([\w.-]{1,100})(?:\[CALL_ID\]\w{1,100})?(?:\[ARGS\]|\s*(?=\{)|\Z)")
 _BETWEEN = re.compile(r"[\s;]*")
@@ -797,13 +798,13 @@ def calls_and_text(completion: object) -> tuple[list[Call], str]:
         kind = message.get("type")
         if kind == "function_call":
             calls.append(_call(message))
-        elif message.get("role", "assistant") == "assistant" and not _is_aside(kind):
+        elif message.get("role", "assistant") == "assistant" and (kind is None or not _is_aside(kind)):
             content, made = message.get("content"), message.get("tool_calls")
             if isinstance(content, list | tuple):
                 parts = [part for part in content if isinstance(part, dict) and not _is_aside(part.get("type"))]
                 content = "".join(part["text"] for part in parts if isinstance(part.get("text"), str))
             text = content if isinstance(content, str) else ""
-            calls += map(_call, made if isinstance(made, list | tuple) else ())
+            calls += map(_call, made) if isinstance(made, list | tuple) else ()
     return calls, text
 
 
@@ -826,7 +827,11 @@ def calls_in_text(text: str, numbers: tuple[str, ...] = ()) -> list[Call]:
         text: What the model wrote.
         numbers: Parameters that take a whole number, for the formats that write values without a type.
     """
-    if not any(sign in text for sign in _CALL_SIGNS):
+    if not (  # one sign is found faster than a word
+        ('"' in text and '"name"' in text)
+        or ("=" in text and "function" in text)
+        or ("_" in text and ("tool_call" in text or "TOOL_CALLS" in text or "python_tag" in text))
+    ):
         return []
     if "to=functions." in text and (channels := _channels(text)):
         sent = [(to[1], body) for header, body in channels if (to := _TO.search(header))]
@@ -906,7 +911,7 @@ def arguments_of(value: object) -> tuple[dict, str]:
     if value is None or (isinstance(value, str) and not value.strip()):
         return {}, ""
     value = _json(value) if isinstance(value, str) else value
-    if isinstance(value, dict) and all(isinstance(name, str) for name in value):
+    if isinstance(value, dict):
         return value, ""
     if value is _BROKEN:
         return {}, "the arguments are not whole JSON; write one JSON object"

@@ -41,10 +41,10 @@ from envs.math_env import (
     score,
     tools_for,
 )
-from envs.math_env.judging import _gold
-from envs.math_env.same_answers import same_answer
-from envs.math_env.sympy_process import _worker
-from envs.math_env.trees import VALUE_KINDS
+from envs.math_env.answers.judging import _gold
+from envs.math_env.answers.same_answers import same_answer
+from envs.math_env.answers.sympy_process import _worker
+from envs.math_env.answers.trees import VALUE_KINDS
 from helpers.measure.contract import check_env
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -329,7 +329,7 @@ def settled(gold: str, found: str) -> bool | None:
 
 def test_without_sympy_those_are_undecided(monkeypatch):
     monkeypatch.setattr(_worker, "ask", lambda question, seconds: "missing")
-    monkeypatch.setattr("envs.math_env.sympy_process._asked", {})
+    monkeypatch.setattr("envs.math_env.answers.sympy_process._asked", {})
     result, why = judge_text("7", r"\int_0^7 1\,dx")
     assert result is None and "SymPy is not installed" in why
     assert reward([r"\boxed{\int_0^7 1\,dx}"], [row_of("7")["task"]]) == [None]
@@ -487,7 +487,7 @@ def test_long_text_around_the_answer():
 
 
 def test_no_evaluation_of_model_text():
-    source = "".join(path.read_text(encoding="utf-8") for path in Path(math_env.__file__).parent.glob("*.py"))
+    source = "".join(path.read_text(encoding="utf-8") for path in Path(math_env.__file__).parent.rglob("*.py"))
     assert not re.search(r"\b(eval|exec|sympify|parse_expr|parse_latex|compile)\(", source.replace("re.compile(", ""))
     assert "import signal" not in source
 
@@ -561,7 +561,8 @@ def test_alarm_of_the_caller_survives():
 def test_the_folder_works_alone_and_importing_starts_nothing(tmp_path):
     shutil.copytree(ROOT / "envs" / "math_env", tmp_path / "math_env", ignore=shutil.ignore_patterns("__pycache__"))
     code = (
-        "import sys; sys.path.insert(0, '.'); import math_env as m; from math_env.sympy_process import _worker\n"
+        "import sys; sys.path.insert(0, '.'); import math_env as m\n"
+        "from math_env.answers.sympy_process import _worker\n"
         "assert _worker.process is None\n"
         "for row in m.make_rows(43) + m.make_rows(43, difficulty='hard', tools=True):\n"
         "    assert m.score(m.answer(row), row).reward == 1.0 and m.score('', row).reward == 0.0\n"

@@ -20,9 +20,9 @@ import pytest
 from envs import workplace_env as workplace
 from envs.workplace_env import WorkplaceEnv, answer, company, load_tables, make_rows, parse, score
 from envs.workplace_env.actions import ACTIONS, PARAMETERS, WRITES, end_of
-from envs.workplace_env.desk import CATEGORIES, DIFFICULTIES, TEMPLATES
 from envs.workplace_env.rows import _draw, split_of
 from envs.workplace_env.tables import FIELDS
+from envs.workplace_env.templates import CATEGORIES, DIFFICULTIES, TEMPLATES
 from helpers.measure.contract import check_env
 
 ROOT = Path(__file__).parents[1]

@@ -32,7 +32,7 @@ def extract(text: str, entry_point: str = "") -> tuple[str | None, str]:
     """
     if not text.strip():
         return None, "no answer: the completion is empty"
-    text = without_reasoning(text[-_LONGEST:]).replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
+    text = without_reasoning(text)[-_LONGEST:].replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff")
     if not text.strip():
         return None, "no answer: nothing follows the reasoning"
     owner, _, name = entry_point.rpartition(".")

@@ -6,7 +6,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
-from .completions import calls_and_text, tagged_calls
+from .completions import calls_and_text, calls_in_text, usable
 from .environment import SMALL, CodeEnv, source_of
 from .extraction import extract
 from .tasks import task_of
@@ -68,7 +68,7 @@ def answer(row: dict) -> str | list[dict]:
 
 
 def parse(text: str, row: dict) -> list[tuple[str, dict]]:
-    """The tool calls that a text stands for: tagged calls as they are written, else one `submit` of its code."""
+    """The tool calls that a text stands for: calls as they are written, else one `submit` of its code."""
     if not isinstance(text, str):
         return []
     return _calls_in(text, row.get("task"))[0]
@@ -76,7 +76,7 @@ def parse(text: str, row: dict) -> list[tuple[str, dict]]:
 
 def _calls_in(text: str, task: str | None) -> tuple[list[tuple[str, dict]], str]:
     """The tool calls that a text stands for, or none and the reason."""
-    if "<tool_call>" in text and (calls := tagged_calls(text)):
+    if calls := usable(calls_in_text(text)):
         return calls, ""
     code, fault = extract(text, task_of(task or SMALL).entry_point)
     return ([] if code is None else [("submit", {"code": code})]), fault
@@ -84,7 +84,8 @@ def _calls_in(text: str, task: str | None) -> tuple[list[tuple[str, dict]], str]
 
 def score(completion: str | list[dict] | None, row: dict) -> Verdict:
     """Grade a completion: text, or chat messages. Their tool calls are replayed; the text counts if there are none."""
-    calls, text = calls_and_text(completion)
+    made, text = calls_and_text(completion)
+    calls = usable(made)
     task = row.get("task") or SMALL
     env = CodeEnv()
     env.reset(prompt=True, task=task)

@@ -5,7 +5,7 @@ import contextlib
 import json
 import re
 
-from .completions import calls_and_text
+from .completions import calls_and_text, usable
 from .grading import parse
 
 _LONGEST_STRIP = 40  # signs on each side of the failing test
@@ -30,7 +30,8 @@ def view(episode: dict) -> list[dict]:
 
 def _graded_code(episode: dict) -> str | None:
     """The code that was handed in first, which is final; else the last that was tried."""
-    calls, text = calls_and_text(episode["messages"])
+    made, text = calls_and_text(episode["messages"])
+    calls = usable(made)
     if not calls:
         with contextlib.suppress(ValueError):  # a task of another shape
             calls = parse(text, episode)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 r"""Math: problems with one final answer, graded by what it means and not by how it is written.
 
 Standard library only, copy this folder into any project; SymPy is asked about integrals, limits and open sums if it is
@@ -15,16 +16,16 @@ What is 14 + 10? Answer in \boxed{}.
 (True, True, False)
 """
 
+from .answers.judging import equal, judge_text
+from .answers.limits import Limit, Unreadable
 from .calculator import calculate
 from .environment import CAPABILITIES, ENV, MathEnv, Verdict, answer, parse, reward, score, tools_for
 from .extraction import extract
-from .judging import equal, judge_text
-from .limits import Limit, Unreadable
 from .rows import DIFFICULTIES, FAMILIES, SPLITS, STARTER, make_rows, read_rows, split_of
 from .view import view
 
 __all__ = (
     "CAPABILITIES", "DIFFICULTIES", "ENV", "FAMILIES", "SPLITS", "STARTER", "Limit", "MathEnv", "Unreadable", "Verdict",
-    "answer", "calculate", "equal", "extract", "judge_text", "make_rows", "parse", "read_rows", "reward", "score", "split_of",
-    "tools_for", "view",
+    "answer", "calculate", "equal", "extract", "judge_text", "make_rows", "parse", "read_rows", "reward", "score",
+    "split_of", "tools_for", "view",
 )  # fmt: skip

@@ -1,14 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
 """Working out an expression for a model that asks."""
 
 import decimal
 from decimal import Decimal
 from fractions import Fraction
 
-from .grammar import read_tree
-from .limits import Limit
-from .notation import clean_text
-from .trees import VALUE_KINDS, free_symbols
-from .values import CONTEXT, TINY, Exact, NotRational, Numeric
+from .answers.grammar import read_tree
+from .answers.limits import Limit
+from .answers.notation import clean_text
+from .answers.trees import VALUE_KINDS, free_symbols
+from .answers.values import CONTEXT, TINY, Exact, NotRational, Numeric
 
 
 def calculate(expression: str) -> str:

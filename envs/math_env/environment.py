@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The environment: its tools, and the grading of completions."""
 
 import json
@@ -6,11 +7,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from . import python_tool
+from .answers.judging import judge_text
 from .calculator import calculate
 from .completions import calls_and_text, calls_in_text, usable
 from .extraction import extract
-from .judging import judge_text
-
 
 CAPABILITIES = {  # kind of failure: what the policy cannot do yet
     "no answer": "gives an answer at all",

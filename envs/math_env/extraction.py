@@ -1,12 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
 """Finding the answer in a completion."""
 
 import re
 from collections import deque
 
+from .answers.judging import differs, is_value
+from .answers.limits import LONGEST
+from .answers.notation import UNITS, find_boxes
 from .completions import without_reasoning
-from .judging import differs, is_value
-from .limits import LONGEST
-from .notation import UNITS, find_boxes
 
 _MAYBE = (
     r"or|and|maybe|perhaps|possibly|alternatively|also|either|else|even|could|might|may|be|it|is|another|option|the"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Python that a model wrote, run for its tool `run_python` in the sandbox that lies beside this folder."""
 
 from functools import cache

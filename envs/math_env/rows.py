@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows: made from the families of problems, or read from the records of others."""
 
 import json
@@ -7,14 +8,9 @@ import re
 from collections.abc import Iterable
 from hashlib import sha256
 
-from .notation import find_boxes
-from .problems import Problem
-from .problems_algebra import FAMILIES as ALGEBRA
-from .problems_arithmetic import FAMILIES as ARITHMETIC
-from .problems_counting import FAMILIES as COUNTING
-from .problems_measures import FAMILIES as MEASURES
+from .answers.notation import find_boxes
+from .problems import FAMILIES, Problem
 
-FAMILIES: dict = ARITHMETIC | ALGEBRA | COUNTING | MEASURES
 SPLITS = ("train", "validation", "test")
 DIFFICULTIES = ("starter", "easy", "medium", "hard")
 # One step with small numbers: what "starter" takes from the easy problems.

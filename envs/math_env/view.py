@@ -21,4 +21,6 @@ def view(episode: dict) -> list[dict]:
     handed_in = (arguments.get("answer") for name, arguments in calls if name == "submit")
     found = next((answer for answer in handed_in if isinstance(answer, str) and answer.strip()), "(none was found)")
     gold = json.loads(episode["task"])["answer"]
-    return [{"table": [["extracted answer", "gold answer"], [found, gold if isinstance(gold, str) else json.dumps(gold)]]}]
+    return [
+        {"table": [["extracted answer", "gold answer"], [found, gold if isinstance(gold, str) else json.dumps(gold)]]}
+    ]

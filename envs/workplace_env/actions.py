@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the 27 tools do to a session: one function each, named as the tool.
 
 Values arrive as text without outer white space (page numbers as whole numbers). A function returns what the tool

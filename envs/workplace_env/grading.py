@@ -1,13 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scoring completions: the calls in them are replayed into a fresh session, which then says its reward."""
 
+from contextlib import suppress
 from typing import NamedTuple
 
 from .actions import ACTIONS, WRITES
 from .completions import Call, calls_and_text, calls_in_text, usable
 from .larkfield import company
+from .matching import Change, changes_of
 from .office import _SMALL, WorkplaceEnv, goal_of
 from .tables import Tables
-
 
 CAPABILITIES = {  # kind of failure: what the policy cannot do yet
     "no answer": "gives an answer at all",
@@ -70,6 +72,22 @@ def score(completion: str | list[dict] | None, row: dict, tables: Tables | None 
 def reward(completions: list, task: list[str], **_) -> list[float | None]:
     """Reward function for TRL: one float for each completion and its `task` column."""
     return [score(completion, {"task": one}).reward for completion, one in zip(completions, task)]
+
+
+def changes(completion: str | list[dict] | None, row: dict, tables: Tables | None = None) -> list[Change]:
+    """The fields in which the tables before, after the completion and as the task wants them are not all the same.
+
+    Args:
+        completion: What the model said: text, or chat messages, whose tool calls are replayed.
+        row: The task.
+        tables: Another company than the built-in one, as `load_tables` returns it.
+    """
+    env = WorkplaceEnv()
+    env._begin(row["task"], tables or company())
+    for call in calls_in(completion):
+        with suppress(ValueError, TypeError):  # a refused call changes nothing
+            _replay(env, call)
+    return changes_of(env._session, goal_of(row["task"], env._tables).session)
 
 
 def _replay(env: WorkplaceEnv, call: Call) -> None:

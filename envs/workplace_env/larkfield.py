@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A company of our own: Larkfield, 20 people, made from a seed when it is first used.
 
 All of it hangs together: people in e-mails, meetings and tasks exist in the directory, an update on a task comes from

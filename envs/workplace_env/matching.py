@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The two verifiers of the field: do two sessions end in the same state, and do two lists of calls agree.
 
 State match follows the public rules: every field of the four tables and the list of plots, where the case of letters
@@ -6,6 +7,7 @@ counts only in status, list_name and board. New rows are compared by what they s
 
 import re
 import unicodedata
+from typing import NamedTuple
 
 from .tables import FIELDS, Row, Session
 
@@ -164,3 +166,61 @@ def _plain(value):
 
 def _call(call: tuple) -> str:
     return f"{call[0]}({', '.join(f'{value!r:.60}' for value in call[1:])})"
+
+
+# --- what was changed, for people who look at rollouts ---------------------------------------------------
+
+
+class Change(NamedTuple):
+    """One field that was changed or should have been; None stands for a row that is not there."""
+
+    table: str
+    row: str  # its ID; "new" for one that was added
+    field: str
+    before: str | None
+    made: str | None
+    wanted: str | None
+    right: bool  # made and wanted mean the same to the verifier
+
+
+def changes_of(made: Session, wanted: Session) -> list[Change]:
+    """The fields in which the tables before, as they were left and as they are wanted are not all the same."""
+    found: list[Change] = []
+    for table in made.tables.by_name:
+        base = made.tables[table].rows
+        mine, theirs = made.changes.get(table, {}), wanted.changes.get(table, {})
+        for key in dict.fromkeys([*theirs, *mine]):
+            if key in base:
+                found += _fields(table, key, base[key], mine.get(key, base[key]), theirs.get(key, base[key]))
+        added = [[new for key, new in side.items() if key not in base and new] for side in (mine, theirs)]
+        for one, other in paired(table, *added):
+            found += _fields(table, "new", None, one, other)
+    return found + _plots(list(made.plots), wanted.plots)
+
+
+def _plots(made: list[str], wanted: list[str]) -> list[Change]:
+    found = []
+    for path in wanted:
+        right = path in made
+        if right:
+            made.remove(path)
+        found.append(Change("plots", "new", "path", None, path if right else None, path, right))
+    return found + [Change("plots", "new", "path", None, path, None, False) for path in made]
+
+
+def _fields(table: str, key: str, before: Row | None, made: Row | None, wanted: Row | None) -> list[Change]:
+    """Field by field where the three differ; of a row that is deleted only the field that names it."""
+    names = FIELDS[table]
+    deleted = before is not None and (made is None or wanted is None)
+    at = [names.index(_NAMING[table])] if deleted else range(key == "new", len(names))
+    folded = [_folded(table, row) if row else None for row in (made, wanted)]
+    found = []
+    for i in at:
+        was, is_now, should = (row[i] if row else None for row in (before, made, wanted))
+        right = folded[0] is folded[1] is None or (None not in folded and folded[0][i] == folded[1][i])
+        if was != is_now or was != should:
+            found.append(Change(table, key, names[i], was, is_now, should, right))
+    return found
+
+
+_NAMING = {"emails": "subject", "events": "event_name", "tasks": "task_name", "customers": "customer_name"}

@@ -1,12 +1,14 @@
-"""Rows of NeMo Gym's workplace assistant, read and written."""
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of NeMo Gym's workplace assistant, read and written, and the JSON schemas of the tools in them."""
 
+import inspect
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from .actions import ACTIONS, DOMAINS, domain_of
 from .office import WorkplaceEnv, read_task
-from .schemas import schema
 
 
 def rows_from_nemo_gym(records: Path | str | Iterable[dict]) -> list[dict]:
@@ -88,3 +90,27 @@ def _text(content) -> str:
     if isinstance(content, list):
         return "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
     return content
+
+
+_KINDS = {str: "string", int: "integer"}
+
+
+def schema(tool: Callable) -> dict:
+    """A tool in the shape of the OpenAI Responses API: name, description and parameters, from its docstring."""
+    text = inspect.getdoc(tool)
+    described = dict(re.findall(r"^    (\w+): (.*)$", text.partition("Args:\n")[2].partition("\nReturns:")[0], re.M))
+    parameters = [p for p in inspect.signature(tool).parameters.values() if p.name != "self"]
+    return {
+        "type": "function",
+        "name": tool.__name__,
+        "description": text.partition("\n")[0],
+        "parameters": {
+            "type": "object",
+            "properties": {
+                p.name: {"type": _KINDS[p.annotation], "description": described[p.name]} for p in parameters
+            },
+            "required": [p.name for p in parameters if p.default is p.empty],
+            "additionalProperties": False,
+        },
+        "strict": False,
+    }

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The environment: a session of an office assistant with 27 tools."""
 
 import json

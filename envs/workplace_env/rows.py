@@ -1,16 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
 """Making tasks from the templates, and their golden conversations."""
 
 import json
 import random
 from hashlib import sha256
 
-from . import templates_multi, templates_starter  # noqa: F401  (they import the others, and all register themselves)
 from .actions import DOMAINS, WRITES, domain_of
 from .completions import arguments_of
-from .desk import CATEGORIES, DIFFICULTIES, TEMPLATES, Desk, Skip, Template
 from .larkfield import company
 from .office import MATCHES, WorkplaceEnv, briefing, read_task
 from .tables import Tables
+from .templates import CATEGORIES, DIFFICULTIES, TEMPLATES, Desk, Skip, Template
 
 SPLITS = ("train", "validation", "test")
 MOST_TURNS = 5  # with tool calls, in a golden conversation

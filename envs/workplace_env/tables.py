@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The five tables and the directory of a company, and the state of one session: copy on write.
 
 Tables are loaded once and never changed; a session holds only the rows that it changed, so ten thousand sessions

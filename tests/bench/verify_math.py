@@ -21,7 +21,8 @@ from time import perf_counter
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from envs import math_env
-from envs.math_env import environment, judging
+from envs.math_env import environment
+from envs.math_env.answers import judging
 
 PAIRS = Path(__file__).resolve().parents[3] / "shared" / "data" / "math" / "pairs_dev.jsonl"
 

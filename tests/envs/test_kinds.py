@@ -30,7 +30,8 @@ CASES = {
         ("", "1 2 3 4\n3 4 1 2\n2 1 4 3\n4 3 2 1", GRID),
     ],
     "math": [
-        ("no answer", "I give up on it", '{"answer": "5"}'), ("wrong answer", "\\boxed{4}", '{"answer": "5"}'),
+        ("no answer", "It may be 4, or so.\nI give up.", '{"answer": "5"}'),
+        ("wrong answer", "\\boxed{4}", '{"answer": "5"}'),
         ("tool fault", '<tool_call>{"name": "guess", "arguments": {}}</tool_call>', '{"answer": "5"}'),
         ("undecided", "\\boxed{4}", '{"answer": " "}'), ("", "\\boxed{5}", '{"answer": "5"}'),
     ],

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trees of tuples, the kind of a node first: what answers are read into, and what can be asked of them.
 
 Values: num, sym, const, inf, add, mul, div, pow, neg, pm, fn, pct, deg, sum, base, open (an integral, limit or

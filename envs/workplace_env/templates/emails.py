@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests about e-mail."""
 
 from .desk import Skip, listed, template

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a task template works with: a desk that looks things up and acts through the real tools, noting every call.
 
 A template is a short program. It draws people, days and things, looks up what a careful assistant would look up,
@@ -10,8 +11,8 @@ from collections.abc import Callable
 from datetime import date, timedelta
 from typing import NamedTuple
 
-from .actions import ACTIONS, end_of
-from .tables import Session, Tables
+from ..actions import ACTIONS, end_of
+from ..tables import Session, Tables
 
 CATEGORIES = ("email", "calendar", "analytics", "project_management", "customer_relationship_manager", "multi_domain")
 DIFFICULTIES = ("starter", "easy", "medium", "hard")

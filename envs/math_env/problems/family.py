@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Families of problems: what one is made of, and what their makers share."""
 
 import random
@@ -5,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
 
-from .calculator import written
+from ..calculator import written
 
 _list = str.split  # of words
 

@@ -1,9 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
 """Problems with whole numbers, fractions and percentages, bare and in small stories."""
 
 from fractions import Fraction
 from math import lcm
 
-from .problems import NAMES, Families, Problem, chain, pick, text_of
+from .family import NAMES, Families, Problem, chain, pick, text_of
 
 FAMILIES = Families()
 _list = str.split  # of words

@@ -1,8 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
 """Problems about equations, inequalities, sequences and averages."""
 
 from fractions import Fraction
 
-from .problems import Families, Problem, pick, signed_term
+from .family import Families, Problem, pick, signed_term
 
 FAMILIES = Families()
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Limits on what is read and worked out. They bound the time: about 0.1 s for the worst pair of answers."""
 
 LONGEST = 2_000_000  # characters of a completion that are read, from its end

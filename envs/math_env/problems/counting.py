@@ -1,9 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
 """Problems about arrangements, chances, divisors, remainders and bases."""
 
 from fractions import Fraction
 from math import comb, gcd, lcm
 
-from .problems import Families, Problem, chain, pick
+from .family import Families, Problem, chain, pick
 
 FAMILIES = Families()
 

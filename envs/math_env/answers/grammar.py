@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From tokens to a tree, by recursive descent with limits on depth and size."""
 
 import re

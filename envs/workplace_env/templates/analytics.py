@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests about the visits of the website."""
 
 from datetime import date

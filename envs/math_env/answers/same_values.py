@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Equality of two values: by exact arithmetic, then at random points, and by SymPy for what is left."""
 
 import decimal

@@ -1,8 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests about customers."""
 
 from datetime import timedelta
 
-from .actions import PRODUCTS, STATUSES
+from ..actions import PRODUCTS, STATUSES
 from .desk import Skip, listed, template
 
 

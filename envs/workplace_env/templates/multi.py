@@ -1,14 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests that take more than one tool box: look in one place, act in another."""
 
 from datetime import timedelta
 
-from .actions import BOARDS, LISTS
+from ..actions import BOARDS, LISTS
+from .analytics import plot_range
+from .customers import new_name, one_customer, update_customer
 from .desk import Skip, listed, template
-from .templates_analytics import plot_range
-from .templates_calendar import EVENT_NAMES, next_event
-from .templates_customers import new_name, one_customer, update_customer
-from .templates_email import NOTES, recent
-from .templates_projects import NEW_TASKS, all_tasks, create_task, one_task
+from .emails import NOTES, recent
+from .meetings import EVENT_NAMES, next_event
+from .projects import NEW_TASKS, all_tasks, create_task, one_task
 
 
 def _send(desk, address: str, subject: str, body: str) -> None:

@@ -1,8 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests for small models: whatever a call needs stands in the request, so nothing has to be looked up."""
 
 from .desk import template
-from .templates_calendar import EVENT_NAMES
-from .templates_email import NOTES, REPLIES
+from .emails import NOTES, REPLIES
+from .meetings import EVENT_NAMES
 
 
 def _emails(desk, n: int = 1) -> list[str]:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Equality of two answers: sets, lists, intervals, relations, units, matrices and words around values."""
 
 import decimal

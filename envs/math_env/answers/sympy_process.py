@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """SymPy, for what is left: integrals, limits and open sums, in a process of its own that can be ended."""
 
 import atexit

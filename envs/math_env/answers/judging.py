@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Judging one answer by the gold one: choices, times, dates, prose, and whatever has a tree."""
 
 import re

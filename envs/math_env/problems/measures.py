@@ -1,11 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
 """Problems about shapes, units, dates and clocks, and expressions."""
 
 from datetime import date, timedelta
 from fractions import Fraction
 from math import isqrt
 
-from .judging import MONTHS
-from .problems import NAMES, Families, Problem, pick, signed_term, text_of
+from ..answers.judging import MONTHS
+from .family import NAMES, Families, Problem, pick, signed_term, text_of
 
 FAMILIES = Families()
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reading notation: LaTeX, Unicode and plain text become one cleaned text, and that becomes tokens."""
 
 import re

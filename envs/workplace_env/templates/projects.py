@@ -1,8 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
 """Requests about tasks and boards."""
 
 from datetime import date
 
-from .actions import BOARDS, LISTS
+from ..actions import BOARDS, LISTS
 from .desk import Skip, listed, template
 
 NEW_TASKS = (

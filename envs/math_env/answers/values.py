@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Working out a tree: exactly, modulo a prime, or with 60 digits. Limits bound the time, and nothing is evaluated."""
 
 import decimal
