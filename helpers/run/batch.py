@@ -300,7 +300,7 @@ def as_html(notebook: Path) -> str:
             return clean(html_str)
 
     exporter = HTMLExporter(preprocessors=[Cleaned(enabled=True)], mathjax_url="", require_js_url="")
-    return mask(exporter.from_filename(str(headless))[0].replace("</head>", STYLE + "</head>", 1))
+    return mask(exporter.from_filename(str(notebook))[0].replace("</head>", STYLE + "</head>", 1))
 
 
 def _save_state(state: dict) -> None:

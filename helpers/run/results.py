@@ -1,6 +1,5 @@
 """What a notebook leaves and shows: its folder, its result.json, tables of numbers and of episodes."""
 
-import html
 import json
 import re
 import subprocess
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from helpers.episodes.record import as_text
 from helpers.here import ROOT
+from helpers.show.page import parts
 
 
 def folder(out_dir: str | None, name: str) -> Path:
@@ -121,13 +121,9 @@ def _reading(names: tuple[str, ...], rows: list[tuple]):
     """A table of texts; those of short lines keep their shape."""
     from IPython.display import HTML
 
-    style = "text-align:left;vertical-align:top;font-family:monospace;white-space:"
-
-    def cell(value) -> str:
+    def cell(value):
         lines = str(value).split("\n")
-        wrap = "pre" if len(lines) > 1 and max(map(len, lines)) < 60 else "pre-wrap"
-        return f"<td style='{style}{wrap}'>{html.escape(str(value))}</td>"
+        return parts.mono(value, "pre" if len(lines) > 1 and max(map(len, lines)) < 60 else "pre-wrap")
 
-    head = "".join(f"<th style='text-align:left'>{name}</th>" for name in names)
-    body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in rows)
-    return HTML(f"<table><tr>{head}</tr>{body}</table>")
+    cells = [[cell(value) for value in row] for row in rows]
+    return HTML(parts.table([names, *cells], style="text-align:left;vertical-align:top"))

@@ -37,14 +37,14 @@ _TEMPLATES.filters["cut"] = safe
 del _TEMPLATES.filters["safe"]  # Jinja's own, which would let a value through as it is
 
 
-def render(name: str, **values) -> Markup:
+def render(template: str, **values) -> str:
     """A whole template, filled in."""
-    return Markup(_TEMPLATES.get_template(name).render(values))
+    return _TEMPLATES.get_template(template).render(values)
 
 
-def macros(name: str) -> Any:
+def macros(template: str) -> Any:
     """The macros of a template as functions that return `Markup`."""
-    return _TEMPLATES.get_template(name).module
+    return _TEMPLATES.get_template(template).module
 
 
 parts = macros("parts.html")
