@@ -39,7 +39,7 @@ def there(monkeypatch, tmp_path):
     monkeypatch.setattr(colab, "which", lambda name: None)
     have = dict.fromkeys((*ITS_OWN, "ipywidgets", "trl", "torchao"), "1.0")
     asked = []
-    monkeypatch.setattr(colab, "installed", have.get)
+    monkeypatch.setattr(pins, "installed", have.get)
     monkeypatch.setattr(kernel, "_outdated", lambda: [])
     monkeypatch.setattr(colab, "_pip", lambda packages, own: asked.append((packages, own)))
     return have, asked

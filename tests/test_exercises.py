@@ -353,7 +353,7 @@ def latin(tmp_path_factory):
     file = tmp_path_factory.mktemp("latin") / "latin_env.py"
     cells = [c for c in json.loads(PATHS[9].read_text(encoding="utf-8"))["cells"] if c["cell_type"] == "code"]
     code = ["".join(cell["source"]) for cell in cells]
-    parts = [text for text in code if text.startswith("notebook.save_cell(")]
+    parts = [text for text in code if text.startswith("results.save_cell(")]
     assert len(parts) == 3
     file.write_text("\n\n".join(text.partition("\n")[2] for text in parts), encoding="utf-8")
     names = {"file": file, "check": lambda path: None}

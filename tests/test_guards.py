@@ -29,20 +29,21 @@ from datasets import Dataset
 from transformers import TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 from envs import load
-from helpers import guards, saving, training
+from helpers.train import guards, profiles, saving
+from helpers.train.recorder import HeldOut, Recorder
 from helpers.rollout.policies import LocalPolicy, model_path
-from helpers.rollout.command_line import rollout
+from helpers.rollout.rollouts import rollout
 
 out, facts = Path(sys.argv[1]), {}
 env = load("sudoku")
-cfg = training.settings("cpu", prompts_per_step=2, group_size=4, batch_size=4, grpo_steps=2, max_tokens=40)
-policy, tokenizer = FastLanguageModel.from_pretrained(model_path("tiny"), **training.load_args(cfg))
-policy = FastLanguageModel.get_peft_model(policy, r=cfg.lora_rank, lora_alpha=32, target_modules=training.LORA_TARGETS)
+cfg = profiles.settings("cpu", prompts_per_step=2, group_size=4, batch_size=4, grpo_steps=2, max_tokens=40)
+policy, tokenizer = FastLanguageModel.from_pretrained(model_path("tiny"), **profiles.load_args(cfg))
+policy = FastLanguageModel.get_peft_model(policy, r=cfg.lora_rank, lora_alpha=32, target_modules=profiles.LORA_TARGETS)
 rows = Dataset.from_list(env.make_rows(8, blanks=(1, 2)))
 
 def trainer(name, kl=0.0, reward=env.reward, **changes):
-    recorder = training.recorder(out / f"{name}.jsonl", cfg.grpo_steps)
-    args = training.shape(cfg, len(rows)) | training.objective(name, kl) | training.quiet_args(cfg, out) | changes
+    recorder = Recorder(out / f"{name}.jsonl", cfg.grpo_steps)
+    args = profiles.shape(cfg, len(rows)) | profiles.objective(name, kl) | profiles.quiet_args(cfg, out) | changes
     made = GRPOTrainer(
         model=policy, processing_class=tokenizer, train_dataset=rows, callbacks=[recorder],
         reward_funcs=[recorder.watch(reward, cfg.group_size)], args=GRPOConfig(learning_rate=3e-3, seed=1, **args),
@@ -60,7 +61,7 @@ for name, kl in [("grpo", 0.0), ("dr_grpo", 0.0), ("dapo", 0.0), ("gspo", 0.0)]:
     guards.before_training(made, env, cfg)
     made.train()
     facts[name] = {"rows": recorder.rows} | {
-        key: getattr(made.args, key) for key in (*training.objective(name), "gradient_accumulation_steps")
+        key: getattr(made.args, key) for key in (*profiles.objective(name), "gradient_accumulation_steps")
     }
 
 facts["pays all"] = refusal(
@@ -80,9 +81,9 @@ facts["differ"] = guards.check_learned(policy, tokenizer, few, cfg, out / "adapt
 calls = Dataset.from_list(env.make_rows(8, blanks=(1, 2), interactive=True))
 made = GRPOTrainer(
     model=policy, processing_class=tokenizer, train_dataset=calls, environment_factory=env.ENV,
-    args=GRPOConfig(**training.shape(cfg, 8), **training.objective("grpo"), **training.quiet_args(cfg, out)),
+    args=GRPOConfig(**profiles.shape(cfg, 8), **profiles.objective("grpo"), **profiles.quiet_args(cfg, out)),
 )
-watcher = training.recorder(out / "tools.jsonl", cfg.grpo_steps)
+watcher = Recorder(out / "tools.jsonl", cfg.grpo_steps)
 made.reward_funcs = [watcher.watch(reward, cfg.group_size) for reward in made.reward_funcs]
 facts["tools"] = refusal(lambda: guards.before_training(made, env, cfg))
 facts["watched tools"] = watcher.seen
@@ -91,7 +92,7 @@ class Generous(env.ENV):
         return 1.0
 made = GRPOTrainer(
     model=policy, processing_class=tokenizer, train_dataset=calls, environment_factory=Generous,
-    args=GRPOConfig(**training.shape(cfg, 8), **training.objective("grpo"), **training.quiet_args(cfg, out)),
+    args=GRPOConfig(**profiles.shape(cfg, 8), **profiles.objective("grpo"), **profiles.quiet_args(cfg, out)),
 )
 facts["generous"] = refusal(lambda: guards.check_reward(made, env))
 
@@ -101,7 +102,7 @@ facts["kl"] = recorder.rows
 
 made, recorder = trainer("grpo", max_steps=6)
 measure = lambda: sum(e["reward"] for e in rollout(env, few, LocalPolicy(policy, tokenizer), name="x", quiet=True)) / 24
-recorder.hold_out(measure, every=1, patience=1, min_gain=2.0)
+made.add_callback(HeldOut(recorder, measure, every=1, patience=1, min_gain=2.0))
 made.train()
 facts["held out"] = {"step": made.state.global_step, "rows": recorder.rows}
 

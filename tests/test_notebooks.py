@@ -368,9 +368,8 @@ def test_a_served_environment_pays_what_the_local_one_pays_and_its_server_ends(r
 
 
 def test_a_server_ends_with_a_notebook_that_fails(tmp_path):
-    start = "from helpers import background\nserver = background.start('sudoku', 'LOG')\nprint(server.pid)".replace(
-        "LOG", str(tmp_path / "server.log")
-    )
+    log = str(tmp_path / "server.log")
+    start = f"from helpers.serve import background\nserver = background.start('sudoku', {log!r})\nprint(server.pid)"
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         headless.run(made(tmp_path, "alpha = 1", start, "1 / 0"), {}, tmp_path / "out.ipynb")
     pid = int(printed(tmp_path / "out.ipynb"))
@@ -382,7 +381,7 @@ def test_a_server_ends_with_a_notebook_that_fails(tmp_path):
 
 def test_a_cell_is_kept_as_a_part_of_a_file_and_replaced_when_it_runs_again(tmp_path):
     file = tmp_path / "made_env.py"
-    save = f"from pathlib import Path\nfrom helpers import notebook\nnotebook.save_cell(Path({str(file)!r}), PART)\n"
+    save = f"from pathlib import Path\nfrom helpers.run import results\nresults.save_cell(Path({str(file)!r}), PART)\n"
     parts = [save.replace("PART", part) + code for part, code in (("2", "b = a"), ("1", "a = 1"), ("2", "b = a + 1"))]
     headless.run(made(tmp_path, "a = 0", *parts), {}, tmp_path / "out.ipynb")
     found = {}

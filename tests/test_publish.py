@@ -116,12 +116,13 @@ def test_on_colab_the_repository_is_fetched_once(tmp_path):
     origin = tmp_path / "origin"
     (origin / "envs").mkdir(parents=True)
     for name in ("envs/__init__.py", "envs/sudoku_env.py", "requirements.txt", "requirements-nodeps.txt",
-                 "requirements-gpu.txt", "helpers/__init__.py", "helpers/kernel.py", "helpers/colab.py"):  # fmt: skip
-        (origin / name).parent.mkdir(exist_ok=True)
+                 "requirements-gpu.txt", "helpers/__init__.py", "helpers/here.py",
+                 "helpers/run/kernel.py", "helpers/run/colab.py", "helpers/train/pins.py"):  # fmt: skip
+        (origin / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, origin / name)
     for name in ("requirements.txt", "requirements-nodeps.txt", "requirements-gpu.txt"):
         (origin / name).write_text("")  # nothing to install
-    with (origin / "helpers" / "colab.py").open("a") as file:
+    with (origin / "helpers" / "run" / "colab.py").open("a") as file:
         file.write("NEWER = {}\n")
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c"]
     for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "all"]):
@@ -150,7 +151,7 @@ def test_a_restart_is_asked_for_only_where_another_version_is_loaded(monkeypatch
 
 def test_torch_shares_the_cores_unless_the_reader_said_otherwise():
     """In a process of its own, since torch reads it once, when it is loaded."""
-    code = "import os; from helpers import kernel; kernel.prepare(); print(os.environ['GOMP_SPINCOUNT'])"
+    code = "import os; from helpers.run import kernel; kernel.prepare(); print(os.environ['GOMP_SPINCOUNT'])"
     assert run_cell(code, ROOT).stdout.endswith(f"\n{kernel.SPIN_ROUNDS}\n")
     assert run_cell(code, ROOT, GOMP_SPINCOUNT="7").stdout.endswith("\n7\n")
 
@@ -177,7 +178,7 @@ def failing(tmp_path, *sources):
     "cell, says",
     [
         ("from envs import load\nload('chess')", "no environment called 'chess'; choose one of sudoku, math"),
-        ("from helpers import training\ntraining.settings('t5')", "hardware must be auto or one of cpu, t4"),
+        ("from helpers.train import profiles\nprofiles.settings('t5')", "hardware must be auto or one of cpu, t4"),
         ("import envs\nenvs.load('sudoku').make_rows(1, difficulty='nightmare')", "easy"),
         ("print(never_made)", "name 'never_made' is not defined: run the cells above"),
     ],
@@ -207,7 +208,7 @@ def test_the_traceback_is_still_to_be_had(tmp_path):
 @pytest.mark.parametrize("watched", [True, False])
 def test_a_silent_cell_gives_a_sign_of_life_where_someone_watches(tmp_path, monkeypatch, watched):
     monkeypatch.setenv("TQDM_DISABLE", "0" if watched else "1")
-    soon = "from helpers import kernel\nimport time\nkernel.SILENT_S = 3.0"
+    soon = "from helpers.run import kernel\nimport time\nkernel.SILENT_S = 3.0"
     silent, talking = "time.sleep(4)", "for _ in range(40):\n    print('.')\n    time.sleep(0.1)"
     loop = "for step in range(40):\n    progress.step()\n    time.sleep(0.1)"
     renewing = f"from helpers.rollout.monitor import Progress\nprogress = Progress('steps', 40)\n{loop}"

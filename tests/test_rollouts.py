@@ -152,7 +152,7 @@ import sys, time
 sys.path.insert(0, {str(ROOT)!r})
 from envs import load
 from helpers.rollout.policies import OraclePolicy
-from helpers.rollout.command_line import rollout
+from helpers.rollout.rollouts import Sampling, rollout
 sudoku = load("sudoku")
 rows = sudoku.make_rows(100)
 class Slow(OraclePolicy):
@@ -160,7 +160,7 @@ class Slow(OraclePolicy):
     def generate(self, conversations, tools=None, **sampling):
         time.sleep(0.01)
         return super().generate(conversations, tools, **sampling)
-rollout(sudoku, rows, Slow(sudoku, rows), name="slow", samples=2, at_once=3, out=sys.argv[1], quiet=True)
+rollout(sudoku, rows, Slow(sudoku, rows), Sampling(samples=2, at_once=3), name="slow", out=sys.argv[1], quiet=True)
 """
 
 
@@ -250,10 +250,10 @@ class Flaky(OraclePolicy):
 
     def __init__(self, rows, broken):
         super().__init__(sudoku, rows)
-        self.broken = {rollouts.json.dumps(r["prompt"]) for r in rows if r["task_id"] in broken}
+        self.broken = {json.dumps(r["prompt"]) for r in rows if r["task_id"] in broken}
 
     def generate(self, conversations, tools=None, **sampling):
-        if rollouts.json.dumps(conversations[0]) in self.broken:
+        if json.dumps(conversations[0]) in self.broken:
             raise EndpointError("no reply within 60 s", "timeout", True)
         return super().generate(conversations, tools, **sampling)
 
@@ -660,7 +660,7 @@ import os, sys, time
 get_ipython().__class__ = type({kind!r}, (type(get_ipython()),), {{}})
 sys.path.insert(0, {str(ROOT)!r})
 os.environ.pop("TQDM_DISABLE", None)
-from helpers.rollout.command_line import Progress
+from helpers.rollout.monitor import Progress
 progress = Progress("work: rollouts", 30)
 for _ in range(30):
     progress.step(note="reward 0.50")

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from helpers.train import saving
-from helpers.train.recorder import Recorder
+from helpers.train.recorder import HeldOut, Recorder
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -22,24 +22,25 @@ from unsloth import FastLanguageModel
 from datasets import Dataset
 from trl import GRPOConfig, GRPOTrainer
 from envs import load
-from helpers import saving, training
+from helpers.train import profiles, saving
+from helpers.train.recorder import Recorder
 from helpers.rollout.policies import model_path
 
 out, env = Path(sys.argv[1]), load("sudoku")
-cfg = training.settings("cpu", prompts_per_step=4, group_size=8, grpo_steps=10, max_tokens=40)
-policy, tokenizer = FastLanguageModel.from_pretrained(model_path("tiny"), **training.load_args(cfg))
+cfg = profiles.settings("cpu", prompts_per_step=4, group_size=8, grpo_steps=10, max_tokens=40)
+policy, tokenizer = FastLanguageModel.from_pretrained(model_path("tiny"), **profiles.load_args(cfg))
 policy = FastLanguageModel.get_peft_model(
-    policy, r=cfg.lora_rank, lora_alpha=32, target_modules=training.LORA_TARGETS, random_state=0
+    policy, r=cfg.lora_rank, lora_alpha=32, target_modules=profiles.LORA_TARGETS, random_state=0
 )
 rows = env.make_rows(40, blanks=(1, 2))
 
 def run(learning_rate):
-    recorder = training.recorder(out / "history.jsonl", cfg.grpo_steps)
+    recorder = Recorder(out / "history.jsonl", cfg.grpo_steps)
     trainer = GRPOTrainer(
         model=policy, processing_class=tokenizer, train_dataset=Dataset.from_list(rows), callbacks=[recorder],
         reward_funcs=[recorder.watch(env.reward, cfg.group_size)],
-        args=GRPOConfig(learning_rate=learning_rate, seed=1, **training.shape(cfg, len(rows)),
-                        **training.objective("dapo"), **training.quiet_args(cfg, out, save_steps=2)),
+        args=GRPOConfig(learning_rate=learning_rate, seed=1, **profiles.shape(cfg, len(rows)),
+                        **profiles.objective("dapo"), **profiles.quiet_args(cfg, out, save_steps=2)),
     )
     return trainer, recorder
 
@@ -140,12 +141,13 @@ def held_out_run(tmp_path, values, every=2, steps=40):
     """Steps taken by a recorder whose held-out reward takes `values` in turn."""
     recorder = Recorder(tmp_path / "h.jsonl", steps)
     left = iter(values)
-    recorder.hold_out(lambda: next(left), every=every, patience=3, min_gain=0.01)
+    held_out = HeldOut(recorder, lambda: next(left), every=every, patience=3, min_gain=0.01)
     state, control = SimpleNamespace(global_step=0, max_steps=steps), SimpleNamespace(should_training_stop=False)
     recorder.on_train_begin(None, state, control)
     while not control.should_training_stop and state.global_step < steps:
         state.global_step += 1
         recorder.on_step_end(None, state, control)
+        held_out.on_step_end(None, state, control)
         recorder.on_log(None, state, control, {"loss": 0.1, "reward": 0.5})
     return recorder, state.global_step
 
@@ -169,12 +171,12 @@ def test_a_run_at_its_last_step_is_done_and_not_stopped(tmp_path, capsys):
 def test_a_resumed_run_remembers_its_held_out_rewards(tmp_path):
     held_out_run(tmp_path, [0.5, 0.5, 0.5, 0.5], steps=6)
     recorder = Recorder(tmp_path / "h.jsonl", 40)
-    recorder.hold_out(lambda: 0.5, every=2)
+    held_out = HeldOut(recorder, lambda: 0.5, every=2)
     state, control = SimpleNamespace(global_step=6, max_steps=40), SimpleNamespace(should_training_stop=False)
     recorder.on_train_begin(None, state, control)
     assert [row["step"] for row in recorder.rows] == [1, 2, 3, 4, 5, 6]
     state.global_step = 8
-    recorder.on_step_end(None, state, control)
+    held_out.on_step_end(None, state, control)
     assert control.should_training_stop
 
 

@@ -21,7 +21,7 @@ import pytest
 from fastapi import HTTPException
 
 from envs import NAMES, load
-from helpers.episodes.environment import tool_schema
+from helpers.episodes.environment import responses_schema
 from helpers.episodes.nemo_gym import aggregate, from_nemo_gym, gym_rows, rows_from_gym, to_nemo_gym
 from helpers.episodes.responses import to_items, to_messages
 from helpers.measure import contract
@@ -626,7 +626,7 @@ def test_the_openapi_document_shows_the_tools(office):
 def test_tool_schemas():
     module = load("workplace")
     tools = [getattr(module.ENV, name) for name in contract._public(module.ENV)[2:] if name != "reset"]
-    assert [tool_schema(tool) for tool in tools] == [module.schema(tool) for tool in tools]
+    assert [responses_schema(tool) for tool in tools] == [module.schema(tool) for tool in tools]
 
     def odd(a: str | None, b: list[int], c: dict[str, int], d: bool, e: typing.Literal["x", "y"] = "x",
             f: int | str = 1, g: float = 0.5, *, h: typing.Any = None) -> str:  # fmt: skip
@@ -645,18 +645,19 @@ def test_tool_schemas():
             a: no argument.
         """
 
-    made = tool_schema(odd)
+    made = responses_schema(odd)
     kinds = {
         name: {key: value for key, value in one.items() if key != "description"}
         for name, one in made["parameters"]["properties"].items()
     }
     assert kinds == {
-        "a": {"type": "string"}, "b": {"type": "array", "items": {"type": "integer"}}, "c": {"type": "object"},
+        "a": {"type": "string", "nullable": True}, "b": {"type": "array", "items": {"type": "integer"}},
+        "c": {"type": "object", "additionalProperties": {"type": "integer"}},
         "d": {"type": "boolean"}, "e": {"type": "string", "enum": ["x", "y"]},
-        "f": {"anyOf": [{"type": "integer"}, {"type": "string"}]}, "g": {"type": "number"}, "h": {},
+        "f": {"type": ["integer", "string"]}, "g": {"type": "number"}, "h": {},
     }  # fmt: skip
     told = made["parameters"]["properties"]
-    assert (made["description"], told["a"]["description"]) == ("Do it all.", "First and on.")
+    assert (made["description"], told["a"]["description"]) == ("Do it\nall.\n\nMore.", "First and on.")
     assert told["b"]["description"] == "Second: with a colon."
     assert made["parameters"]["required"] == ["a", "b", "c", "d"]
 
@@ -979,14 +980,14 @@ def test_where_nothing_listens_is_said(monkeypatch):
 
 def test_rows_are_drawn_by_seed_and_split(servers):
     local = load("sudoku")
-    theirs = gym_rows(local, local.make_rows(60))
+    theirs = gym_rows(local, local.make_rows(120))
     remote = RemoteEnv(servers("sudoku"), theirs)
     splits = [{row["task_id"] for row in remote.make_rows(n, split=split)}
               for split, n in (("train", 30), ("validation", 1), ("test", 1))]  # fmt: skip
     assert not splits[0] & splits[1] and not splits[0] & splits[2] and not splits[1] & splits[2]
     assert remote.make_rows(5, seed=1) == remote.make_rows(5, seed=1) != remote.make_rows(5, seed=2)
     with pytest.raises(ValueError, match="give more rows"):
-        remote.make_rows(61)
+        remote.make_rows(121)
 
 
 def test_rows_that_are_none_of_nemo_gyms_are_refused(tmp_path):

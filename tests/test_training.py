@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.rollout.rollouts import Sampling
 from helpers.train import fresh_process, history, profiles
 from helpers.train.recorder import Recorder
 
@@ -19,20 +20,22 @@ from datasets import Dataset
 from trl import GRPOConfig, GRPOTrainer, SFTConfig, SFTTrainer
 from pathlib import Path
 from envs import load
-from helpers import training
+from helpers.episodes import training_rows
+from helpers.train import profiles
+from helpers.train.recorder import Recorder
 from helpers.rollout.policies import model_path
 
 out, tools = Path(sys.argv[1]), sys.argv[2] == "tools"
 env = load("sudoku")
-cfg = training.settings("cpu", max_tokens=150 if tools else 48)
+cfg = profiles.settings("cpu", max_tokens=150 if tools else 48)
 policy, tokenizer = FastLanguageModel.from_pretrained(
-    model_path("tiny"), max_seq_length=cfg.max_seq_length, dtype=training.torch_dtype(cfg.dtype), load_in_4bit=False
+    model_path("tiny"), max_seq_length=cfg.max_seq_length, dtype=profiles.torch_dtype(cfg.dtype), load_in_4bit=False
 )
-policy = FastLanguageModel.get_peft_model(policy, r=16, lora_alpha=32, target_modules=training.LORA_TARGETS)
+policy = FastLanguageModel.get_peft_model(policy, r=16, lora_alpha=32, target_modules=profiles.LORA_TARGETS)
 rows = env.make_rows(32, blanks=(1, 2), interactive=tools)
-args = training.quiet_args(cfg, out)
+args = profiles.quiet_args(cfg, out)
 if sys.argv[2] == "sft":
-    data = Dataset.from_list(training.demonstrations(env, env.make_rows(32, blanks=(1, 2), interactive=True)))
+    data = Dataset.from_list(training_rows.demonstrations(env, env.make_rows(32, blanks=(1, 2), interactive=True)))
     trainer = SFTTrainer(
         model=policy, processing_class=tokenizer, train_dataset=data,
         args=SFTConfig(max_steps=3, per_device_train_batch_size=8, max_length=512, learning_rate=1e-2,
@@ -149,9 +152,10 @@ def test_completions_are_kept_on_the_way_with_what_was_read_out_of_them_and_the_
     kept = recorder.samples
     assert [sample["step"] for sample in kept] == [step for step in range(1, 20, 2) for _ in "ab"]
     best, worst = kept[:2]
-    assert best["completion"] == gold and best["reward"] == 1.0 and best["reason"] == env.score(gold, row).reason
+    assert best["messages"][-1]["content"] == gold and best["reward"] == 1.0
+    assert best["reason"] == env.score(gold, row).reason
     assert best["extracted"] == json.loads(row["task"])["answer"] and best["prompt"] == row["prompt"]
-    assert worst["completion"] == "" and worst["reward"] == 0.0 and worst["extracted"] is None
+    assert worst["messages"][-1]["content"] == "" and worst["reward"] == 0.0 and worst["extracted"] is None
     stored = [json.loads(line) for line in history.samples_path(tmp_path / "h.jsonl").read_text().splitlines()]
     assert stored == kept
 
@@ -194,7 +198,7 @@ def test_an_environment_is_measured_with_its_tools_where_it_is_answered_by_them(
     for name in NAMES:
         sampling = profiles.sampling(load(name), cfg, seed=5)
         limit = cfg.episode_tokens if name == "workplace" else cfg.max_tokens
-        assert sampling == {"seed": 5, "samples": 3, "max_tokens": limit, "tools": name == "workplace"}
+        assert sampling == Sampling(seed=5, samples=3, max_tokens=limit, tools=name == "workplace")
 
 
 # --- runs that fail ---

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from envs import load
+from envs import NAMES, load
 from helpers.episodes import environment
 from helpers.episodes.nemo_gym import from_nemo_gym, to_nemo_gym
 from helpers.episodes.responses import to_items, to_messages
@@ -299,10 +299,23 @@ def test_episodes_with_tools_need_their_environment():
 
 
 def test_schemas_have_one_shape():
-    (own,) = environment.schemas([sudoku.ENV().place])
+    place = sudoku.ENV().place
+    own = environment.wire_schema(place)
     flat = {"type": "function", **own["function"]}
-    assert environment.schemas([own, flat]) == [own, own] and set(own["function"]) == {
-        "name",
-        "description",
-        "parameters",
-    }
+    assert environment.wire_schema(own) == environment.wire_schema(flat) == own
+    assert set(own["function"]) == {"name", "description", "parameters"}
+    assert environment.tool_schema(place)["function"].keys() - own["function"].keys() == {"return"}
+    assert environment.responses_schema(place)["name"] == "place"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_tool_is_described_as_the_trainers_describe_it(name):
+    """Demonstrations are rendered with our schemas and rollouts in training with those of Transformers: they must not
+    differ, or the model would see another prompt in each."""
+    from transformers.utils import get_json_schema
+
+    module = load(name)
+    for tool in environment.offered(module, {"task": "{}"} | module.make_rows(1)[0]) + [
+        getattr(module.ENV(), tool) for tool in environment.tools_of(module)
+    ]:
+        assert environment.tool_schema(tool) == get_json_schema(tool)

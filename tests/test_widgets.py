@@ -443,28 +443,40 @@ def history(n: int) -> list[dict]:
     return [{"step": i + 1, "reward": i / n, "completions/mean_length": 20.0} for i in range(n)]
 
 
-def test_the_dashboard_shows_winners_and_losers_of_one_group_with_their_verdicts():
+def watched(tmp_path, module, rows, texts):
+    """A recorder that has seen answers to two tasks, the second one's in two groups' worth, as a trainer calls it."""
+    recorder = Recorder(tmp_path / "h.jsonl", 20)
+    state = type("State", (), {"global_step": 0})()
+    recorder.on_train_begin(None, state, None)
+    recorder.on_step_begin()
+    completions = [[{"role": "assistant", "content": text}] for text in texts]
+    columns = {key: [row[key] for row in rows for _ in range(4)] for key in ("task", "task_id", "environment")}
+    columns["prompts"] = [row["prompt"] for row in rows for _ in range(4)]
+    rewards = recorder.watch(module.reward, 4, module)(completions=completions, trainer_state=state, **columns)
+    assert rewards == module.reward(completions, columns["task"])
+    recorder.rows = history(5)
+    return recorder
+
+
+def test_the_dashboard_shows_winners_and_losers_of_one_group_with_their_verdicts(tmp_path):
     module, rows, _ = tasks("sudoku", 2)
-    board = dashboard.Dashboard(module, "GRPO", n=2)
-    gold, other = module.answer(rows[0]), module.answer(rows[1])
-    said = [*[other] * 2, *[gold, other, gold + HOSTILE, ""]]
-    completions = [[{"role": "assistant", "content": text}] for text in said]
-    tasks_ = [rows[0]["task"]] * 2 + [rows[0]["task"] + " "] * 4
-    rewards = board.watch(module.reward)(completions=completions, prompts=[rows[0]["prompt"]] * 6, task=tasks_)
-    assert rewards == module.reward(completions, tasks_)
-    page = board.draw(history(5)).data
+    gold, other = map(module.answer, rows)
+    recorder = watched(tmp_path, module, rows[::-1], [gold] * 4 + [gold, other, gold + HOSTILE, ""])
+    page = dashboard.Dashboard(module, "GRPO", n=2).draw(recorder).data
     assert (
         '<img alt="GRPO: step 5, mean reward 0.80" src="data:image/png;base64,' in page
-        and "Answers to one task, step 5" in page
+        and "Answers to one task, step 1" in page
     )
     assert page.count("✓ right") == 1 and page.count("✗ wrong") == 1 and "solved" in page and "<script" not in page
 
 
-def test_a_dashboard_that_cannot_draw_does_not_end_the_training():
+def test_a_dashboard_that_cannot_draw_does_not_end_the_training(tmp_path):
     board = dashboard.Dashboard(load("sudoku"), "GRPO")
-    assert "<img" in board.draw(history(2)).data  # nothing was answered yet
-    board.watch(lambda completions, **_: [0.0])(completions=["x"])
-    assert "answers not drawn: KeyError" in board.draw(history(2)).data
+    recorder = Recorder(tmp_path / "h.jsonl", 2)
+    recorder.rows = history(2)
+    assert "<img" in board.draw(recorder).data  # nothing was answered yet
+    recorder.group = [{"reward": 0.0}]
+    assert "answers not drawn: KeyError" in board.draw(recorder).data
 
 
 def test_the_recorder_draws_the_dashboard(tmp_path, capsys):

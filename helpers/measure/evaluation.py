@@ -98,7 +98,7 @@ def failures(rollouts: list[dict]) -> list[dict]:
             "count": count,
             "share": count / len(rollouts),
             "ci95": wilson(count, len(rollouts)),
-            "capability": capability(next(e for e in failed if kind_of(e) == name)["environment"], name),
+            "capability": capability(next(e for e in failed if kind_of(e) == name).get("environment", ""), name),
             "example": next(e["reason"] for e in failed if kind_of(e) == name),
         }
         for name, count in counts.most_common()

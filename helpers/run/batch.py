@@ -32,7 +32,7 @@ from pathlib import Path
 
 from helpers import here
 from helpers.here import ROOT, mask, show_path
-from helpers.run import headless, leaderboard
+from helpers.run import leaderboard
 from helpers.run.headless import KernelDied, check_parameters, find, parameters_of, run
 from helpers.show.page import clean
 

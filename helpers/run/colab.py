@@ -7,7 +7,7 @@ import time
 from shutil import which
 
 from helpers.here import ROOT
-from helpers.train.pins import installed, kept, pins
+from helpers.train import pins
 
 # Not needed there: what opens, runs and tests notebooks elsewhere. vLLM would bring a torch of its own.
 LEFT_OUT = (
@@ -24,11 +24,11 @@ def install() -> None:
     Raises:
         RuntimeError: an installation failed; the message ends with pip's last lines.
     """
-    own = kept()
+    own = pins.kept()
     for name in ("requirements-gpu.txt" if which("nvidia-smi") else "requirements.txt", "requirements-nodeps.txt"):
-        pinned = pins(ROOT / name) | NEWER
+        pinned = pins.pins(ROOT / name) | NEWER
         wanted = {package: pin for package, pin in pinned.items() if package not in {*own, *LEFT_OUT}}
-        missing = [f"{package}=={pin}" for package, pin in wanted.items() if installed(package) != pin]
+        missing = [f"{package}=={pin}" for package, pin in wanted.items() if pins.installed(package) != pin]
         if missing:
             print(f"installing {name}, some minutes the first time: {len(missing)} packages and what they need")
             _pip((["--no-deps"] if "nodeps" in name else []) + missing, own)

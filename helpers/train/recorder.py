@@ -59,9 +59,11 @@ class Recorder(_Events):
         self.samples: list[dict] = []
         self.group: list[dict] = []
         self.seconds = 0.0
-        self.extra: dict[str, float] = {}  # for the next entry
+        self.seen: dict[str, float] = {}  # what the last rewards say, for every entry
+        self.extra: dict[str, float] = {}  # for the next entry alone
         self._finite, self._shown = Finite(), None
         self._step_began: float | None = None
+        self._reward_s, self._times = 0.0, {}
 
     @property
     def _look(self) -> int:
@@ -84,8 +86,8 @@ class Recorder(_Events):
         def watched(completions, **columns):
             began = time.perf_counter()
             rewards = reward(completions=completions, **columns)
-            took = time.perf_counter() - began
-            self.extra |= _spread(rewards, group_size) | {"reward_s": self.extra.get("reward_s", 0.0) + took}
+            self._reward_s += time.perf_counter() - began
+            self.seen = _spread(rewards, group_size)
             if module and self._step_began is not None:  # before the first step, rewards are only tried out
                 step = columns["trainer_state"].global_step
                 if step % self._look == 0:
@@ -117,8 +119,7 @@ class Recorder(_Events):
         self._began = time.perf_counter()
 
     def on_step_begin(self, *_, **__):
-        self._step_began = time.perf_counter()
-        self.extra = {}
+        self._step_began, self._reward_s = time.perf_counter(), 0.0
 
     def on_pre_optimizer_step(self, args, state, control, model=None, **_):
         self._finite.gradients(args, state, model)
@@ -128,7 +129,7 @@ class Recorder(_Events):
         now = time.perf_counter()
         self.seconds = round(now - self._began, 1)
         if self._step_began is not None:
-            self.extra["step_s"] = now - self._step_began
+            self._times = {"step_s": now - self._step_began} | ({"reward_s": self._reward_s} if self.seen else {})
 
     def on_log(self, args, state, control, logs=None, model=None, **_):
         numbers = {NAMES.get(key, key): n for key, value in (logs or {}).items() if (n := _number(value)) is not None}
@@ -136,7 +137,8 @@ class Recorder(_Events):
         row = {"step": state.global_step} | {key: n for key, n in numbers.items() if isfinite(n)}
         if len(row) < 3 or "train_runtime" in row:  # the last entry sums the run up
             return
-        self.rows.append(row | self.extra)
+        self.rows.append(row | self.seen | self._times | self.extra)
+        self.extra = {}
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(self.rows[-1]) + "\n")
         if self.draw and state.global_step % self._look == 0:

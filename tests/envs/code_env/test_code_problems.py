@@ -6,8 +6,8 @@ from code_rows import FAIL, PASS
 from envs import code_env
 from envs.code_env import answer, make_rows, problems, score
 from envs.code_env.problems.solutions import load_solution
-from helpers.contract import check_env
-from helpers.evaluation import stress_set
+from helpers.measure.contract import check_env
+from helpers.measure.reward_profile import stress_set
 
 LEVELS = [(d, k) for d in problems.DIFFICULTIES for k in problems.KINDS]
 
