@@ -70,8 +70,9 @@ def _history(folder: Path) -> list[dict]:
 
 def _rows(entries: list[dict], out: Path) -> list[list]:
     """The cells of the leaderboard, best gain first."""
-    rows = [["notebook", "model", "environment", "seed", "status", "before", "after", "gain", "95 % interval", "tasks",
-             "seconds", "open", "what went wrong"]]  # fmt: skip
+    head = ["notebook", "model", "environment", "seed", "status", "before", "after", "gain", "95 % interval", "tasks",
+            "seconds", "open", "what went wrong"]  # fmt: skip
+    rows: list[list] = [head]
     for entry in sorted(entries, key=lambda e: -e.get("gain", float("-inf"))):
         numbers = [f"{entry[k]:.3f}" if k in entry else "" for k in ("before", "after")]
         gain = f"{entry['gain']:+.3f}" if "gain" in entry else ""

@@ -144,7 +144,7 @@ def _group(group: list[dict], module, label: str) -> Markup:
     alike: dict[str, list[dict]] = {}
     for episode in sorted(group, key=lambda e: (e["reward"] is None, -(e["reward"] or 0.0))):
         alike.setdefault(json.dumps([episode["messages"], episode["reward"]], default=str), []).append(episode)
-    lines = [["verdict", "advantage", "times", "why", "read in the answer", "answer"]]
+    lines: list[list] = [["verdict", "advantage", "times", "why", "read in the answer", "answer"]]
     for same in alike.values():
         one = same[0]
         gain = "none" if one["reward"] is None else f"{one['reward'] - mean:+.2f}"
