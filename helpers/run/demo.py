@@ -112,7 +112,6 @@ def _minutes(seconds: float) -> str:
 def _report(summary: dict, results: dict, folders: dict) -> str:
     """The page: what happened, pictures inside, in the order of the road."""
     models = {name: f"{{{name}:.1%}}" for name in summary["greedy"]}
-    numbers = {"before": "{before:.3f}", "after": "{after:.3f}", "gain": "{gain:+.3f}"}
     used = [(find(n).stem, report.parameters(folders[n] / find(n).name)) for n, _, _ in STEPS]
     tables = {
         "failures": rows(
@@ -130,8 +129,8 @@ def _report(summary: dict, results: dict, folders: dict) -> str:
         ),
         "changes": rows(
             results["06"]["changes"],
-            {"tasks": "{tasks}", "n": "{n}"} | numbers
-            | {"95 % interval": "{interval}", "fixed": "{fixed}", "broken": "{broken}"},
+            {"tasks": "{tasks}", "n": "{n}", "before": "{before:.3f}", "after": "{after:.3f}", "gain": "{gain:+.3f}",
+             "95 % interval": "{interval}", "fixed": "{fixed}", "broken": "{broken}"},
         ),
         "greedy": rows(
             results["06"]["greedy"],
