@@ -37,9 +37,9 @@ def test_no_template_can_print_a_value_as_it_is():
     evil = "<script>&'\"\x1b \ud800"
     shown = "&lt;script&gt;&amp;&#x27;&quot;[U+001B] \\ud800"
     assert (
-        page.parts.p(evil) == f"<p>{shown}</p>" and page.parts.badge("", evil) == f'<span class="badge {shown}"></span>'
+        page.tags.p(evil) == f"<p>{shown}</p>" and page.tags.badge("", evil) == f'<span class="badge {shown}"></span>'
     )
-    assert f'<td class="{shown}" aria-label="{shown}">{shown}</td>' in page.parts.table(
+    assert f'<td class="{shown}" aria-label="{shown}">{shown}</td>' in page.tags.table(
         [["a"], [{"text": evil, "look": evil, "note": evil}]]
     )
     with pytest.raises(jinja2.TemplateAssertionError, match="No filter named 'safe'"):

@@ -8,7 +8,7 @@ from statistics import mean
 
 from helpers.here import ROOT, mask
 from helpers.run import report
-from helpers.show.page import Markup, figure, parts, render
+from helpers.show.page import Markup, figure, render, tags
 
 
 def write(out: Path, states: list[dict]) -> None:
@@ -88,7 +88,7 @@ def _links(entry: dict, out: Path) -> Markup:
     stem, name = Path(entry["notebook"]).stem, Path(entry["folder"]).name
     files = {"page": f"{stem}.html", "notebook": f"{stem}.ipynb", "result": "result.json", "log": "log.txt"}
     found = {label: f"{name}/{file}" for label, file in files.items() if (out / name / file).is_file()}
-    return parts.links(found)
+    return tags.links(found)
 
 
 def _over_seeds(entries: list[dict]) -> list[list]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from helpers.episodes.record import as_text, kind_of
 from helpers.run.headless import parameters_of
-from helpers.show.page import Markup, parts, safe
+from helpers.show.page import Markup, safe, tags
 
 _READ = 2000  # lines of a file that are read: reports quote, they do not count
 _LONGEST = 1500  # characters of a text that are quoted
@@ -37,7 +37,7 @@ def examples(folder: Path | str, most: int = 1) -> Markup:
     quoted = [["from", "prompt", "answer", "reward", "why"], *found[True], *found[False]]
     if len({source for source, *_ in quoted[1:]}) == 1:
         quoted = [cells for _, *cells in quoted]
-    return parts.table(quoted) if len(quoted) > 1 else Markup("")
+    return tags.table(quoted) if len(quoted) > 1 else Markup("")
 
 
 def _rows(path: Path) -> list[dict]:
@@ -67,7 +67,7 @@ def _answer(row: dict) -> str:
 
 
 def _quoted(text: str) -> Markup:
-    return parts.pre(safe(text, _LONGEST))
+    return tags.pre(safe(text, _LONGEST))
 
 
 def parameters(copy: Path) -> dict:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from helpers.episodes.record import as_text
 from helpers.here import ROOT
-from helpers.show.page import parts
+from helpers.show.page import tags
 
 
 def folder(out_dir: str | None, name: str) -> Path:
@@ -123,7 +123,7 @@ def _reading(names: tuple[str, ...], rows: list[tuple]):
 
     def cell(value):
         lines = str(value).split("\n")
-        return parts.mono(value, "pre" if len(lines) > 1 and max(map(len, lines)) < 60 else "pre-wrap")
+        return tags.mono(value, "pre" if len(lines) > 1 and max(map(len, lines)) < 60 else "pre-wrap")
 
     cells = [[cell(value) for value in row] for row in rows]
-    return HTML(parts.table([names, *cells], style="text-align:left;vertical-align:top"))
+    return HTML(tags.table([names, *cells], style="text-align:left;vertical-align:top"))

@@ -5,7 +5,7 @@ import io
 from types import ModuleType
 
 from helpers.show import views
-from helpers.show.page import Markup, parts
+from helpers.show.page import Markup, tags
 
 
 class Dashboard:
@@ -32,7 +32,7 @@ class Dashboard:
         try:
             answers = self._answers(recorder.group) if recorder.group else Markup("")
         except Exception as error:  # a picture that fails must not end a training run
-            answers = parts.p(views.safe(f"answers not drawn: {type(error).__name__}: {error}", 300))
+            answers = tags.p(views.safe(f"answers not drawn: {type(error).__name__}: {error}", 300))
         return HTML(_curves(recorder.rows, self.title) + answers)
 
     def _answers(self, group: list[dict]) -> Markup:
@@ -44,7 +44,7 @@ class Dashboard:
             said = one["messages"]
             read = views.read_out(one, self.module)
             alone = len(said) == 1 and not said[0].get("tool_calls")
-            shown = parts.pre(views.text_of(said[0]["content"])) if alone else views.conversation(said)
+            shown = tags.pre(views.text_of(said[0]["content"])) if alone else views.conversation(said)
             rows.append([views.verdict(one["reward"]), views.safe(one["reason"], 160), views.safe(read, 160), shown])
         asked, step = group[0]["prompt"], group[0]["step"]
         asked = asked if isinstance(asked, str) else views.text_of(asked[-1]["content"])

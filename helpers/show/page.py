@@ -47,7 +47,7 @@ def macros(template: str) -> Any:
     return _TEMPLATES.get_template(template).module
 
 
-parts = macros("parts.html")
+tags = macros("tags.html")
 
 
 def rows(records: Iterable[dict], columns: dict[str, str]) -> list[list]:
@@ -62,7 +62,7 @@ def rows(records: Iterable[dict], columns: dict[str, str]) -> list[list]:
 
 def figure(path: Path, caption: str) -> Markup:
     """A PNG file inside the page, with a caption."""
-    return parts.figure(base64.b64encode(path.read_bytes()).decode(), caption)
+    return tags.figure(base64.b64encode(path.read_bytes()).decode(), caption)
 
 
 # --- markup of others ------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from helpers.episodes.record import kind_of
 from helpers.episodes.responses import text_of
-from helpers.show.page import macros, parts, render, safe
+from helpers.show.page import macros, render, safe, tags
 
 STYLE = render("widget_style.html")
 draw = macros("widgets.html")
@@ -20,11 +20,11 @@ draw = macros("widgets.html")
 def verdict(reward: float | None) -> Markup:
     """A reward in words and with a sign."""
     if reward is None:
-        return parts.badge("? unjudged", "")
+        return tags.badge("? unjudged", "")
     sign, word, look = ("✓", "right", "right") if reward >= 1 else ("✗", "wrong", "wrong")
     if 0 < reward < 1:
         sign, word, look = "◐", "in part", ""
-    return parts.badge(f"{sign} {word}, reward {reward:g}", look)
+    return tags.badge(f"{sign} {word}, reward {reward:g}", look)
 
 
 # --- conversation ----------------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ def state(episode: dict, module=None) -> Markup:
     module, fault = module or module_of(episode), ""
     if hasattr(module, "view"):
         try:
-            return parts.blocks(module.view(episode))
+            return tags.blocks(module.view(episode))
         except Exception as error:  # a picture that fails must not hide the episode
             fault = f"{type(error).__name__}: {error}"
     return draw.state(read_out(episode, module), fault)
