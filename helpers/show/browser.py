@@ -11,7 +11,7 @@ from helpers.episodes.record import kind_of
 from helpers.measure.evaluation import failures
 from helpers.show import views
 from helpers.show.page import Markup, rows
-from helpers.show.parts import ANY, WIDE, Pages, Shown, beside, choice
+from helpers.show.parts import ANY, WIDE, Pages, Shown, at_least_one, beside, choice
 
 __all__ = ["group_explorer", "profile_explorer", "rollout_browser", "select"]
 
@@ -48,13 +48,13 @@ def rollout_browser(episodes: list[dict], module: ModuleType | None = None) -> S
     """Episodes one by one, filtered by reward, environment, kind of failure and policy.
 
     Args:
-        episodes: Such as `rollout` and `rollouts.read` return.
+        episodes: Such as `rollout` and `store.read` return.
         module: Their environment, where it is none of `envs.NAMES`.
 
     Raises:
         ValueError: no episodes.
     """
-    episodes = _some(episodes)
+    episodes = at_least_one(episodes)
 
     def static() -> Markup:
         first = views.whole(episodes[0], module, f"Episode 1 of {len(episodes)}")
@@ -83,12 +83,6 @@ def _browser(w, episodes: list[dict], module):
     return w.VBox([beside(w, list(filters.values())), pages.box])
 
 
-def _some(episodes: list[dict]) -> list[dict]:
-    if not episodes:
-        raise ValueError("no episodes to show: give what rollout returned, or rollouts.read(path)")
-    return list(episodes)
-
-
 # --- group explorer --------------------------------------------------------------------------------------
 
 
@@ -103,7 +97,7 @@ def group_explorer(episodes: list[dict], module: ModuleType | None = None) -> Sh
         ValueError: no episodes.
     """
     groups: dict[tuple, list[dict]] = {}
-    for episode in _some(episodes):
+    for episode in at_least_one(episodes):
         groups.setdefault((episode.get("policy"), episode["task_id"]), []).append(episode)
     every = sorted(groups.values(), key=lambda group: _spread(group) != "mixed")  # the telling ones first
 

@@ -45,6 +45,17 @@ def front_end() -> ModuleType | None:
     return ipywidgets
 
 
+def at_least_one(episodes: list[dict]) -> list[dict]:
+    """The episodes as a new list.
+
+    Raises:
+        ValueError: there are none.
+    """
+    if not episodes:
+        raise ValueError("no episodes to show: give what rollout returned, or store.read(path)")
+    return list(episodes)
+
+
 def choice(w, label: str, values: list):
     """A choice among the values that occur, each with how often it does."""
     counts = {value: values.count(value) for value in dict.fromkeys(values)}

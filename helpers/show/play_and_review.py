@@ -8,9 +8,8 @@ from types import ModuleType
 
 from helpers.episodes import environment
 from helpers.show import people, views
-from helpers.show.browser import _some
 from helpers.show.page import Markup
-from helpers.show.parts import FIELD, NAMED, Shown, beside
+from helpers.show.parts import FIELD, NAMED, Shown, at_least_one, beside
 
 
 def play(module: ModuleType, row: dict) -> Shown:
@@ -128,7 +127,7 @@ def review(
     Raises:
         ValueError: no episodes.
     """
-    episodes = _some(episodes)
+    episodes = at_least_one(episodes)
 
     def static() -> Markup:
         left = people.to_review(episodes, path, by, seed)
