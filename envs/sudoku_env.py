@@ -37,17 +37,12 @@ LEVELS = {
     9: {"easy": (20, 35, True), "medium": (36, 46, True), "hard": (46, 53, False)},
     16: {"easy": (40, 80, True), "medium": (81, 120, True), "hard": (121, 140, None)},
 }
-
-
 CAPABILITIES = {  # kind of failure: what the policy cannot do yet
-    "no answer": "gives an answer at all",
-    "format": "writes the answer in the asked form",
-    "several answers": "commits to one answer",
-    "incomplete": "finishes the whole task",
-    "wrong given": "copies what the task states",
-    "wrong cell": "works out the missing values",
+    "no answer": "gives an answer at all", "format": "writes the answer in the asked form",
+    "several answers": "commits to one answer", "incomplete": "finishes the whole task",
+    "wrong given": "copies what the task states", "wrong cell": "works out the missing values",
     "tool fault": "calls tools with valid arguments",
-}
+}  # fmt: skip
 
 
 class Verdict(NamedTuple):
@@ -216,7 +211,7 @@ def split_of(solution: str) -> str:
     return "train" if share < 0.7 else "validation" if share < 0.8 else "test"
 
 
-def _filled(size: int, split: str, rng: random.Random) -> list[int]:
+def _random_grid(size: int, split: str, rng: random.Random) -> list[int]:
     """A random solved grid of the split. Boxes on the diagonal do not touch, so they start as plain shuffles."""
     shape = _shape(size)
     while True:
@@ -230,7 +225,7 @@ def _filled(size: int, split: str, rng: random.Random) -> list[int]:
             return found[0]
 
 
-def _dug(cells: list[int], size: int, blanks: int, singles: bool | None, rng: random.Random) -> bool:
+def _dig(cells: list[int], size: int, blanks: int, singles: bool | None, rng: random.Random) -> bool:
     """Empty `blanks` cells in place, the solution staying the only one. False if this grid allows no such puzzle.
 
     A cell that a single gives back at once can go without a search: whoever fills it in has the board before."""
@@ -286,16 +281,9 @@ def _dug(cells: list[int], size: int, blanks: int, singles: bool | None, rng: ra
 
 
 def make_rows(
-    n: int,
-    seed: int = 0,
-    split: str = "train",
-    *,
-    size: int = 4,
-    difficulty: str = "easy",
-    blanks: int | tuple[int, int] | None = None,
-    singles: bool | None = None,
-    interactive: bool = False,
-) -> list[dict]:
+    n: int, seed: int = 0, split: str = "train", *, size: int = 4, difficulty: str = "easy",
+    blanks: int | tuple[int, int] | None = None, singles: bool | None = None, interactive: bool = False,
+) -> list[dict]:  # fmt: skip
     """Make `n` different puzzles, each with one solution.
 
     Args:
@@ -334,9 +322,9 @@ def make_rows(
     rng = random.Random(f"sudoku {seed} {split} {size} {fewest} {most} {singles}")
     rows, seen, misses = [], set(), 0
     while len(rows) < n:
-        cells = _filled(size, split, rng)
+        cells = _random_grid(size, split, rng)
         solution = _text(cells, size)
-        if _dug(cells, size, rng.randint(fewest, most), singles, rng) and (puzzle := _text(cells, size)) not in seen:
+        if _dig(cells, size, rng.randint(fewest, most), singles, rng) and (puzzle := _text(cells, size)) not in seen:
             seen.add(puzzle)
             rows.append(_row(puzzle, size, interactive))
             assert score(solution, rows[-1]).reward == 1.0  # and so it is remembered for the answers to come
@@ -437,10 +425,13 @@ class SudokuEnv:
         if self._givens[i]:
             raise ValueError(f"row {row}, column {column} is a given {self._givens[i]}; choose a blank cell")
         of, units, _ = _shape(size)
+        cells = bytearray(self._cells)
+        cells[i] = 0
         for u, kind in zip(of[i], ("row", "column", "box")):
-            if value and any(self._cells[j] == value and j != i for j in units[u]):
+            if value and value in map(cells.__getitem__, units[u]):
                 raise ValueError(f"{value} is already in that {kind}; choose another value")
-        self._cells = self._cells[:i] + bytes([value]) + self._cells[i + 1 :]
+        cells[i] = value
+        self._cells = bytes(cells)
         if 0 not in self._cells:
             self._done, self._fault = True, _fault(self._cells, self._task)
             return _text(self._cells, size) + "\nSolved."
@@ -603,7 +594,7 @@ def answer(row: dict) -> str | list[dict]:
 
 def parse(text: str, row: dict) -> list[tuple[str, dict]]:
     """The tool calls that a text stands for: calls as they are written, else one `submit` of its grid."""
-    if calls := usable(calls_in_text(text, numbers=("row", "column", "value"))):
+    if (made := calls_in_text(text, ("row", "column", "value"))) and (calls := usable(made)):
         return calls
     size = _task(row["task"]).size
     cells, _ = _read_answer(text, size)
@@ -617,7 +608,7 @@ def score(completion: str | list[dict] | None, row: dict) -> Verdict:
         made, completion = calls_and_text(completion)
         calls = usable(made)
     if calls or len(completion) > 2000:
-        return _graded(completion, task, calls)
+        return _grade(completion, task, calls)
     reward, reason, metrics, kind = _remembered(completion, task)
     return Verdict(reward, reason, metrics.copy(), kind)
 
@@ -637,7 +628,7 @@ def _replay(task: str | None, calls: Sequence[tuple[str, dict]]) -> tuple[Sudoku
     return env, accepted, refusal
 
 
-def _graded(text: str, task: str | None, calls: Sequence[tuple[str, dict]] = ()) -> Verdict:
+def _grade(text: str, task: str | None, calls: Sequence[tuple[str, dict]] = ()) -> Verdict:
     calls = calls or parse(text, {"task": task or _SMALL})
     env, accepted, refusal = _replay(task, calls)
     reward = env.get_reward()
@@ -653,7 +644,7 @@ def _graded(text: str, task: str | None, calls: Sequence[tuple[str, dict]] = ())
 _KINDS = ("no answer: ", "format: ", "incomplete: ", "several answers: ")
 
 
-_remembered = lru_cache(maxsize=4096)(_graded)  # a policy says the same thing again and again in a group
+_remembered = lru_cache(maxsize=4096)(_grade)  # a policy says the same thing again and again in a group
 
 
 def reward(completions: list, task: list[str], **_) -> list[float | None]:
@@ -792,19 +783,20 @@ def calls_and_text(completion: object) -> tuple[list[Call], str]:
     if isinstance(completion, str):
         return [], completion
     calls, text = [], ""
-    for message in completion if isinstance(completion, list | tuple) else []:
-        if not isinstance(message, dict):
+    for message in completion if isinstance(completion, (list, tuple)) else ():
+        if not isinstance(message, dict) or message.get("role", "assistant") != "assistant":
             continue
         kind = message.get("type")
         if kind == "function_call":
             calls.append(_call(message))
-        elif message.get("role", "assistant") == "assistant" and (kind is None or not _is_aside(kind)):
+        elif kind is None or not _is_aside(kind):
             content, made = message.get("content"), message.get("tool_calls")
-            if isinstance(content, list | tuple):
+            if isinstance(content, (list, tuple)):
                 parts = [part for part in content if isinstance(part, dict) and not _is_aside(part.get("type"))]
                 content = "".join(part["text"] for part in parts if isinstance(part.get("text"), str))
             text = content if isinstance(content, str) else ""
-            calls += map(_call, made) if isinstance(made, list | tuple) else ()
+            if isinstance(made, (list, tuple)):
+                calls += map(_call, made)
     return calls, text
 
 
@@ -898,19 +890,22 @@ def _json_calls(text: str) -> list[Call]:
 
 def _call(call: object) -> Call:
     """A call as a dict or as JSON text."""
-    call = _json(call) if isinstance(call, str) else call
-    call = call.get("function", call) if isinstance(call, dict) else call
+    if isinstance(call, str):
+        call = _json(call)
+    if isinstance(call, dict):
+        call = call.get("function", call)
     if not isinstance(call, dict) or not isinstance(call.get("name"), str):
         return _NO_CALL
-    arguments, fault = arguments_of(call.get("arguments", call.get("parameters")))
-    return Call(call["name"], arguments, fault)
+    arguments = call["arguments"] if "arguments" in call else call.get("parameters")
+    return Call(call["name"], *arguments_of(arguments))
 
 
 def arguments_of(value: object) -> tuple[dict, str]:
     """The arguments of a call as a dict, and what is wrong with them; no text at all means no arguments."""
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return {}, ""
-    value = _json(value) if isinstance(value, str) else value
+    if value is None:
+        value = {}
+    elif isinstance(value, str):
+        value = _json(value) if value.strip() else {}
     if isinstance(value, dict):
         return value, ""
     if value is _BROKEN:

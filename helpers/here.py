@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What every part stands on: where the repository is, who looks on, and what may be printed."""
 
 import difflib

@@ -1,6 +1,6 @@
-"""Environments keep the contract, the check catches those that do not, and imports stay cheap and pointed down."""
+"""Environments keep the contract, and the check catches those that do not."""
 
-import ast
+import re
 import subprocess
 import sys
 import types
@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import envs
+from helpers.measure import reward_profile
 from helpers.measure.contract import CHECKS, ContractError, check_env, load_file
 
 ROOT = Path(__file__).resolve().parents[1]
 EXTRA = [("sudoku", {"interactive": True}), ("sudoku", {"size": 6}), ("sudoku", {"size": 9, "difficulty": "hard"})]
-HEAVY = ("torch", "transformers", "trl", "unsloth", "datasets", "pandas", "matplotlib", "ipywidgets")
 
 
 @pytest.mark.parametrize("name, knobs", [(name, {}) for name in envs.NAMES] + EXTRA)
@@ -42,20 +42,24 @@ def test_rows_are_the_same_in_a_new_process_with_another_hash_seed(name):
 
 # --- broken on purpose: a small environment, and one change to it each ------------------------------------
 
-TOY = '''
-import hashlib, json, random
+TOY = r'''
+import hashlib, json, random, re
 from typing import NamedTuple
 
 SPLITS = ("train", "validation", "test")
+DIFFICULTIES = ("short", "long")
+KINDS = "think|thinking|thought|reasoning|reflection|seed:think"
+OPENS = rf"<(?:{KINDS})>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|channel\|>analysis<\|message\|>|\Aanalysis"
+CLOSES = rf"</(?:{KINDS})>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|channel\|>final<\|message\|>|assistantfinal"
 
 class Verdict(NamedTuple):
     reward: float
     reason: str
     metrics: dict
 
-def make_rows(n, seed=0, split="train"):
+def make_rows(n, seed=0, split="train", difficulty="short"):
     rng = random.Random(f"{seed} {split}")
-    words = ["".join(rng.choices("abcdefgh", k=8)) + split[:2] for _ in range(n)]
+    words = ["".join(rng.choices("abcdefgh", k=8 if difficulty == "short" else 12)) + split[:2] for _ in range(n)]
     return [{"prompt": [{"role": "user", "content": f"Write the letters {' '.join(w)} as one word, reversed."}],
              "environment": "toy", "task_id": w, "task": json.dumps({"answer": w[::-1]})} for w in words]
 
@@ -90,6 +94,7 @@ def answer(row):
     return "The word is " + json.loads(row["task"])["answer"]
 
 def parse(text, row):
+    text = re.split(OPENS, re.split(CLOSES, text)[-1])[0]
     words = text.split()
     return [("submit", {"word": words[-1]})] if words else []
 
@@ -130,7 +135,52 @@ def test_the_toy_keeps_the_contract():
     assert len(check_env(toy(), n=4)) == len(CHECKS)
 
 
+def test_optional_names_are_checked_where_they_are_there():
+    report = check_env(toy(), n=4)
+    assert report["verdict"] == "reward, reason, metrics" and report["view"] == report["optional_names"] == "none"
+    shown = "{'text': 'So far.'}, {'board': [['1', {'text': '2', 'look': 'given'}]], 'box': (1, 2), 'label': 'Board'}"
+    extra = "def system_prompt(): return ''\nCAPABILITIES = {'wrong': 'reverses'}\ndef read_rows(of): return of"
+    whole = toy(
+        *FOURTH, ("env.metrics)", "env.metrics, '' if reward else 'wrong')"),
+        viewed(f"[{shown}, *([{{'code': 'x'}}] if 'reward' in episode else [])]"), named(extra), offering("['submit']"),
+    )  # fmt: skip
+    report = check_env(whole, n=4)
+    assert report["verdict"] == "reward, reason, metrics, kind" and report["view"].endswith(" blocks")
+    assert report["optional_names"] == "tools_for, read_rows, view, CAPABILITIES, system_prompt"
+
+
+def test_the_example_in_the_documentation_keeps_the_contract(tmp_path):
+    (source,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/contract.md").read_text(encoding="utf-8"), re.S)
+    assert len([line for line in source.split("\n") if line.strip()]) <= 60
+    (tmp_path / "sum_env.py").write_text(source, encoding="utf-8")
+    module = load_file(tmp_path / "sum_env.py")
+    report = check_env(module)
+    assert report["difficulties"] == "easy, hard" and report["verdict"].endswith("kind")
+    texts = reward_profile.stress_set(module, module.make_rows(8))
+    assert not any(module.score(one, row).reward for of in texts.values() for one, row in zip(of, module.make_rows(8)))
+
+
 METHOD = "    def get_reward(self):"
+FOURTH = [("    metrics: dict\n", "    metrics: dict\n    kind: str\n")]
+PLAIN = "class Plain:\n    def __init__(self, *of): self.reward, self.reason, self.metrics = of\n"
+
+
+def named(source):
+    return ("ENV = ToyEnv\n", f"ENV = ToyEnv\n{source}\n")
+
+
+def offering(names):
+    return named(f"def tools_for(row): return {names}")
+
+
+def viewed(blocks):
+    return named(f"def view(episode): return {blocks}")
+
+
+def with_method(method):
+    return (METHOD, method + METHOD)
+
+
 BROKEN = {
     "no parse": (("def parse(", "def _parse("), "surface: parse is missing"),
     "no alias": (("ENV = ToyEnv", "ENV = type('Other', (ToyEnv,), {})"), "surface: ENV is .*alias of a class"),
@@ -224,6 +274,44 @@ BROKEN = {
         ("float(self._got[-1:]", "float(_ALL.get('w', [])[-1:]"), "interleave: "),
     "reward disagrees": (("[score(c, {\"task\": t}).reward", "[1.0"), "reward: .* let it call score"),
     "reward knows no keywords": (("task, **_):", "task):"), "reward: raised TypeError"),
+    "no levels": (("DIFFICULTIES = ", "LEVELS = "), "difficulties: DIFFICULTIES is missing; name the levels"),
+    "levels in a list": (('("short", "long")', '["short", "long"]'), "difficulties: DIFFICULTIES is .* a tuple"),
+    "no level": (('("short", "long")', "()"), "difficulties: DIFFICULTIES is"),
+    "level that rows do not know": (
+        ("rng = random.Random(", "assert difficulty != 'long'; rng = random.Random("),
+        "difficulties: make_rows.*'long'.* raised AssertionError"),
+    "rows know no level": (
+        (', difficulty="short"):', "):"), ('if difficulty == "short" else 12', ""),
+        "difficulties: make_rows.*raised TypeError"),
+    "offers what is no tool": (offering("['submat']"), "optional_names: tools_for gives .*'submat'"),
+    "offers nothing": (offering("[]"), "optional_names: tools_for gives"),
+    "offers too little": (
+        offering("['rest']"), with_method("    def rest(self) -> str:\n        'Rest.'\n        return 'ok'\n"),
+        "optional_names: the gold answer of .* calls submit"),
+    "capabilities are a list": (named("CAPABILITIES = ['wrong']"), "optional_names: CAPABILITIES is"),
+    "reader is a table": (named("read_rows = {}"), "optional_names: read_rows is"),
+    "system prompt is a number": (named("system_prompt = 7"), "optional_names: system_prompt is"),
+    "verdict is a tuple": (("return Verdict(reward,", "return Plain(reward,"), named(PLAIN),
+    "verdict: score gives .* NamedTuple"),
+    "verdict in another order": (("    reward: float\n    reason: str\n", "    reason: str\n    reward: float\n"),
+    ("Verdict(reward, \"right\" if reward else \"wrong\",", "Verdict(\"right\" if reward else \"wrong\", reward,"),
+    "verdict: score gives"),
+    "kind of what is right": (*FOURTH, ("env.metrics)", "env.metrics, 'right')"), "verdict: the kind is 'right' where"),
+    "no kind of failure": (*FOURTH, ("env.metrics)", "env.metrics, '')"), "verdict: the kind is '' where"),
+    "kind is a sentence": (*FOURTH, ("env.metrics)", "env.metrics, '' if reward else 'wrong ' * 9)"),
+    "verdict: the kind is .* short name"),
+    "reads reasoning": (("re.split(OPENS, re.split(CLOSES, text)[-1])[0]", "text"), "reasoning: .* scores 1"),
+    "knows one form of reasoning": (("|reflection|", "|"), "reasoning: .*<reflection>"),
+    "answers only before reasoning": (("text)[-1])[0]", "text)[0])[0]"), "reasoning: .* scores 0.0"),
+    "view changes the episode": (viewed("episode.pop('task') and []"), "view: view changed the episode"),
+    "view of other blocks": (viewed("[{'html': '<b>'}]"), "view: view gives a block with the names"),
+    "view with odd cells": (viewed("[{'table': [['a', 1]]}]"), "view: view gives the cell 1"),
+    "view with an unknown look": (
+        viewed("[{'board': [[{'text': '1', 'look': 'red'}]], 'box': None, 'label': ''}]"), "view: view gives the cell"),
+    "view of unequal rows": (viewed("[{'table': [['a', 'b'], ['c']]}]"), "view: view gives rows of different lengths"),
+    "view shows the answer": (
+        viewed("[{'text': 'wanted: ' + json.loads(episode['task'])['answer']}]"), "view: view shows .* before there"),
+    "view raises": (viewed("[{'text': episode['messages'][0]['content']}]"), "view: raised IndexError"),
     "reward returns a tuple": (("return [score(c", "return tuple([score(c"), ("zip(completions, task)]",
     "zip(completions, task)])"),
                                "reward: it returned"),
@@ -261,58 +349,7 @@ def test_tools_have_a_json_schema(name):
         assert all(p.get("description") for p in schema["parameters"]["properties"].values())
 
 
-# --- imports and names ------------------------------------------------------------------------------------
-
-
-def modules(folder: str) -> list[str]:
-    """Dotted names of a package and all below it, without what is run rather than imported."""
-    names = []
-    for path in sorted((ROOT / folder).rglob("*.py")):
-        parts = path.relative_to(ROOT).with_suffix("").parts
-        if not any(part.startswith(".") or part == "__pycache__" for part in parts):
-            names.append(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
-    return names
-
-
-@pytest.mark.parametrize("name", modules("envs") + modules("helpers"))
-def test_import_stays_cheap(name):
-    code = f"import sys, {name}; print(*[m for m in {HEAVY!r} if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert not done.stdout.strip(), f"import {name} loads {done.stdout.strip()}; import it inside the function"
-
-
-@pytest.mark.parametrize("name", modules("envs") + modules("helpers"))
-def test_no_module_shadows_the_standard_library(name):
-    parts = name.split(".")
-    assert parts[-1] not in sys.stdlib_module_names
-    assert parts[-1] not in {*HEAVY, "evaluate", "utils", "common", "misc", "base", "tools", "models", "sandbox"}
-
-
-def test_environment_files_end_in_env():
-    for name in envs.NAMES:
-        assert Path(envs.load(name).__file__).parent.name in ("envs", f"{name}_env")
-    for path in (ROOT / "envs").glob("*.py"):
-        if "def make_rows(" in path.read_text(encoding="utf-8"):
-            assert path.stem.endswith("_env"), path.name
-
-
-def imported(path: Path) -> set[str]:
-    """First parts of the absolute imports anywhere in a file."""
-    tree, names = ast.parse(path.read_text(encoding="utf-8")), set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            names.add(node.module.split(".")[0])
-    return names
-
-
-def test_imports_point_down():
-    for path in (ROOT / "envs").rglob("*.py"):
-        assert not imported(path) & {"helpers", "notebooks", "tests"}, f"{path.name} looks up"
-    for path in (ROOT / "helpers").rglob("*.py"):
-        assert not imported(path) & {"notebooks", "tests"}, f"{path.name} looks up"
+# --- names and files -----------------------------------------------------------------------------------------
 
 
 def test_unknown_environment_is_named_with_the_choices():

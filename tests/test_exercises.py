@@ -178,7 +178,7 @@ def test_reward_profile(sudoku, said, tmp_path):
     }
     here = result(tmp_path / "here", profile=mine)
     ask = lambda n, answer: said(exercises.reward_profile, n, answer, env, rows, mine, here)  # noqa: E731
-    assert ask(1, ["spray of answers", "unclosed reasoning"]).startswith("right")
+    assert ask(1, ["spray of answers", "gold inside reasoning", "unclosed reasoning"]).startswith("right")
     assert ask(1, "spray of answers").startswith("not yet: in which kinds")
     assert "there is no 'prayer'; there are empty, echo" in ask(1, ["prayer"])
     assert ask(2, 0.2**8 + 0.8**8).startswith("right: 0.400 were measured") and ask(2, 0.5).startswith("not yet: all 8")
@@ -193,7 +193,8 @@ def test_a_lenient_grader_pays_what_holds_the_answer_in_every_environment(name, 
     env = load(name)
     rows = env.make_rows(24, split="validation")
     facts = (env, rows, {"policies": {}}, tmp_path)
-    assert said(exercises.reward_profile, 1, ["unclosed reasoning", "spray of answers"], *facts).startswith("right")
+    kinds = ["unclosed reasoning", "spray of answers", "gold inside reasoning"]
+    assert said(exercises.reward_profile, 1, kinds, *facts).startswith("right")
 
 
 def test_task_generation(said):

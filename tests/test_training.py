@@ -1,9 +1,11 @@
 """Training with the real trainers: rewards reach the model, tools are called, an adapter survives a new process."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -100,8 +102,6 @@ def test_the_demo_fails_with_an_exit_code_and_a_reason():
 
 
 def test_recorder_keeps_numbers_only(tmp_path):
-    from types import SimpleNamespace
-
     recorder = Recorder(tmp_path / "h.jsonl", 2)
     state = SimpleNamespace(global_step=1)
     recorder.on_train_begin(None, state, None)
@@ -124,8 +124,6 @@ def test_spread_is_measured_inside_groups_and_unjudged_rewards_are_counted(tmp_p
 
 def watched_run(tmp_path, env, completions, rewards=None, steps=20, resume=0):
     """A recorder after `steps` steps in which `completions` answered the first row of `env`, as a trainer calls it."""
-    from types import SimpleNamespace
-
     row = env.make_rows(1)[0]
     columns = {name: [row[name]] * len(completions) for name in ("task", "task_id")}
     columns["prompts"] = [row["prompt"]] * len(completions)
@@ -181,6 +179,60 @@ def test_the_time_of_steps_and_of_their_rewards_is_logged(tmp_path):
 
     recorder, _ = watched_run(tmp_path, load("sudoku"), ["a", "b"], steps=3)
     assert all(0 < row["reward_s"] <= row["step_s"] for row in recorder.rows) and len(recorder.rows) == 3
+
+
+CARDS = {  # name, GiB, compute capability: the profile it gets
+    ("Tesla T4", 14.6, (7, 5)): "t4", ("Tesla V100-SXM2-32GB", 31.7, (7, 0)): "t4",
+    ("NVIDIA TITAN RTX", 23.6, (7, 5)): "t4", ("NVIDIA RTX A4000", 15.7, (8, 6)): "t4",
+    ("NVIDIA L4", 22.0, (8, 9)): "l4", ("NVIDIA A10G", 22.1, (8, 6)): "l4",
+    ("NVIDIA GeForce RTX 4090", 23.5, (8, 9)): "l4", ("NVIDIA L40S", 44.5, (8, 9)): "a100",
+    ("NVIDIA A100-SXM4-40GB", 39.4, (8, 0)): "a100", ("NVIDIA A100-SXM4-80GB", 79.2, (8, 0)): "a100",
+    ("NVIDIA A100-SXM4-40GB MIG 3g.20gb", 19.5, (8, 0)): "t4", ("NVIDIA H100 80GB HBM3", 79.1, (9, 0)): "h100",
+    ("NVIDIA H200", 139.8, (9, 0)): "h200", ("NVIDIA B200", 178.0, (10, 0)): "h200",
+    ("AMD Instinct MI300X", 191.5, (9, 4)): "h200",
+}  # fmt: skip
+
+
+def pretend(monkeypatch, *cards):
+    import torch
+
+    made = [SimpleNamespace(name=n, total_memory=int(gib * 2**30), major=c[0], minor=c[1]) for n, gib, c in cards]
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: bool(made))
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: len(made))
+    monkeypatch.setattr(torch.cuda, "get_device_properties", made.__getitem__)
+
+
+@pytest.mark.parametrize("card", CARDS, ids=lambda card: card[0])
+def test_a_card_gets_the_largest_profile_that_fits_it(monkeypatch, capsys, card):
+    pretend(monkeypatch, card)
+    assert profiles.settings("auto").hardware == CARDS[card]
+    assert not {"memory", "capability"} & set(vars(profiles.settings("auto")))
+
+
+def test_of_two_cards_the_smaller_counts(monkeypatch, capsys):
+    pretend(monkeypatch, ("NVIDIA H100 80GB HBM3", 79.1, (9, 0)), ("NVIDIA L4", 22.0, (8, 9)))
+    assert profiles.settings("auto").hardware == "l4"
+
+
+def test_a_card_below_every_profile_is_named(monkeypatch, capsys):
+    pretend(monkeypatch, ("NVIDIA A100-SXM4-40GB MIG 1g.5gb", 4.75, (8, 0)))
+    assert profiles.settings("auto").hardware == "t4"
+    assert "MIG 1g.5gb (5 GiB, compute capability 8.0) is below every profile" in capsys.readouterr().out
+
+
+def test_a_new_card_is_one_entry(monkeypatch, capsys):
+    mine = profiles.PROFILES["h200"] | {"memory": 170, "capability": (10, 0)}
+    monkeypatch.setitem(profiles.PROFILES, "b200", mine)
+    pretend(monkeypatch, ("NVIDIA B200", 178.0, (10, 0)))
+    assert profiles.settings("auto").hardware == "b200"
+    names = "|".join(name for name in profiles.PROFILES if name != "cpu")
+    for path in [*(ROOT / "helpers").rglob("*.py"), ROOT / "README.md", *(ROOT / "notebooks").glob("*.ipynb")]:
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".ipynb":
+            cells = json.loads(text)["cells"]
+            text = "\n".join("".join(cell["source"]) for cell in cells)
+        found = re.findall(rf"\b(?:{names})\b", text)
+        assert not found or path.name == "profiles.py", f"{path.name} names {found[0]}: let profiles.py alone do so"
 
 
 def test_both_ends_of_a_history_are_means_of_a_tenth():

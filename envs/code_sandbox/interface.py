@@ -5,6 +5,7 @@ import json
 import os
 import re
 import sys
+import threading
 import warnings
 from functools import lru_cache
 
@@ -43,8 +44,6 @@ class Sandbox:
             raise ValueError(f"no level called {level!r}; choose one of {', '.join(LEVELS)}, or None for the best")
         if type(memory_mb) is not int or memory_mb < 16:
             raise ValueError(f"memory_mb is {memory_mb!r}; give a whole number of MiB, at least 16")
-        import threading  # nowhere at the top: every fork of a server that has it costs half a millisecond more
-
         self._memory_mb, self._allow = memory_mb, allow_unisolated
         self._lock, self._servers, self._closed = threading.Lock(), {}, False
         self._room = threading.BoundedSemaphore(1)
@@ -205,7 +204,7 @@ def _arguments(call: str) -> bytes:
 
 
 def _large_arguments(call: str) -> bytes:
-    import ast  # here and below: what the server does without is imported late, since it makes every fork dearer
+    import ast  # slow to import, and of no use for lists of numbers
 
     try:
         value = _number_lists(call) or ast.literal_eval(call.strip())

@@ -66,7 +66,9 @@ class Namespaces:
         self._pids = None
         with contextlib.suppress(OSError):
             self._pids = os.open("sys/kernel/ns_last_pid", os.O_RDONLY, dir_fd=self.proc)
-        about = status_of(self.proc, "self")  # by its limit alone, a single process stays below what `_watch` would end
+        about = status_of(
+            self.proc, "self"
+        )  # by its limit alone, a single process stays below what the server would end
         self._bounded = self._pids is not None and about["VmSize"] - about["RssAnon"] < 64 << 20
         self._last, self._single = 0, False
         self.null = os.open("/dev/null", os.O_RDWR)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The caller's handle on a fork server, which is a process of its own."""
 
-import _socket as socket  # the public module has hooks and enumerations that are not needed here
+import _socket as socket  # all that is needed here, and quicker to import than the public module
 import contextlib
 import json
 import os

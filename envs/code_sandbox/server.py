@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fork server: from here on, what runs in the executed process."""
+"""The fork server, which runs in the executed process. What this module and those it loads import at the top is copied
+with each fork: keep it small, and without modules that have a hook for forks, such as threading."""
 
 import _socket as socket  # what the public module adds would be copied with each fork
 import contextlib

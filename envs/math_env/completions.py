@@ -103,19 +103,20 @@ def calls_and_text(completion: object) -> tuple[list[Call], str]:
     if isinstance(completion, str):
         return [], completion
     calls, text = [], ""
-    for message in completion if isinstance(completion, list | tuple) else []:
-        if not isinstance(message, dict):
+    for message in completion if isinstance(completion, (list, tuple)) else ():
+        if not isinstance(message, dict) or message.get("role", "assistant") != "assistant":
             continue
         kind = message.get("type")
         if kind == "function_call":
             calls.append(_call(message))
-        elif message.get("role", "assistant") == "assistant" and (kind is None or not _is_aside(kind)):
+        elif kind is None or not _is_aside(kind):
             content, made = message.get("content"), message.get("tool_calls")
-            if isinstance(content, list | tuple):
+            if isinstance(content, (list, tuple)):
                 parts = [part for part in content if isinstance(part, dict) and not _is_aside(part.get("type"))]
                 content = "".join(part["text"] for part in parts if isinstance(part.get("text"), str))
             text = content if isinstance(content, str) else ""
-            calls += map(_call, made) if isinstance(made, list | tuple) else ()
+            if isinstance(made, (list, tuple)):
+                calls += map(_call, made)
     return calls, text
 
 
@@ -209,19 +210,22 @@ def _json_calls(text: str) -> list[Call]:
 
 def _call(call: object) -> Call:
     """A call as a dict or as JSON text."""
-    call = _json(call) if isinstance(call, str) else call
-    call = call.get("function", call) if isinstance(call, dict) else call
+    if isinstance(call, str):
+        call = _json(call)
+    if isinstance(call, dict):
+        call = call.get("function", call)
     if not isinstance(call, dict) or not isinstance(call.get("name"), str):
         return _NO_CALL
-    arguments, fault = arguments_of(call.get("arguments", call.get("parameters")))
-    return Call(call["name"], arguments, fault)
+    arguments = call["arguments"] if "arguments" in call else call.get("parameters")
+    return Call(call["name"], *arguments_of(arguments))
 
 
 def arguments_of(value: object) -> tuple[dict, str]:
     """The arguments of a call as a dict, and what is wrong with them; no text at all means no arguments."""
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return {}, ""
-    value = _json(value) if isinstance(value, str) else value
+    if value is None:
+        value = {}
+    elif isinstance(value, str):
+        value = _json(value) if value.strip() else {}
     if isinstance(value, dict):
         return value, ""
     if value is _BROKEN:

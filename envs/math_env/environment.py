@@ -192,7 +192,7 @@ def calls_of(completion: object, task: str | None) -> tuple[list[tuple[str, dict
     """The calls in messages, and those that the last text stands for where none of them hands in an answer; and the
     rule by which an answer was found in a text without calls, or why there is none."""
     made, text = calls_and_text(completion)
-    calls = usable(made)
+    calls = made and usable(made)
     if not calls:
         return _calls_in(text, task)
     if text and not any(name == "submit" for name, _ in calls):
@@ -202,7 +202,7 @@ def calls_of(completion: object, task: str | None) -> tuple[list[tuple[str, dict
 
 def _calls_in(text: str, task: str | None) -> tuple[list[tuple[str, dict]], str]:
     """The tool calls that a text stands for, and the rule by which its answer was found, or why there is none."""
-    if calls := usable(calls_in_text(text)):
+    if (made := calls_in_text(text)) and (calls := usable(made)):
         return calls, ""
     found, rule = extract(text, _boxed_only(task))
     return ([("submit", {"answer": found})] if found and found.strip() else []), rule

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the rest asks of an environment module: its tools and their schemas, its levels, its readers, its version."""
 
 import inspect

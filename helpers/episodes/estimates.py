@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Statistics of rewards: groups of episodes, pass@k, intervals."""
 
 from math import comb, sqrt

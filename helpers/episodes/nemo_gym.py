@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """NeMo Gym's shapes: rows and episodes written for it and read from it, statistics of its verify replies."""
 
 import json
@@ -12,6 +13,7 @@ from helpers.episodes.environment import responses_schema, tools_of
 from helpers.episodes.estimates import pass_at_k
 from helpers.episodes.record import episode
 from helpers.episodes.responses import _without, text_of, to_items, to_messages
+from helpers.episodes.store import read
 
 # --- rows and tools --------------------------------------------------------------------------------------
 
@@ -45,7 +47,7 @@ def rows_from_gym(rows: str | Path | Iterable[dict], environment: str = "") -> l
         ValueError: one is no such row.
     """
     if isinstance(rows, str | Path):
-        rows = [json.loads(line) for line in Path(rows).read_text(encoding="utf-8").split("\n") if line.strip()]
+        rows = read(rows, strict=True)
     made = []
     for i, row in enumerate(rows):
         asked = row.get("responses_create_params") if isinstance(row, dict) else None

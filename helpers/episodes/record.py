@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An episode: one answer to one task with its verdict. Every part of this project that makes one makes it here."""
 
 from typing import Any, TypedDict

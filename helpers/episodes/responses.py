@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Trajectories in the shapes that others read: Responses items, NeMo Gym rows, SFT and preference data.
 
 A trajectory is a list of chat messages. Every conversion is loss-free: where the target shape has no place for

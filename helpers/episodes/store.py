@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Episodes in a JSONL file: appended one by one, whole or not at all, each under its key once.
 
 A key is (task_id, sample, policy, version): one file may hold several models and versions of an environment.
@@ -16,17 +17,28 @@ def key_of(episode: dict) -> tuple:
     return tuple(episode.get(name) for name in KEY)
 
 
-def read(path: Path | str) -> list[dict]:
-    """The episodes in a JSONL file. A line that a killed run left unfinished is left out."""
-    episodes = []
-    for line in Path(path).read_bytes().split(b"\n"):  # bytes: the cut may run through a letter
+def read(path: Path | str, strict: bool = False) -> list[dict]:
+    """The objects in a JSONL file, such as episodes; the one reader of such files.
+
+    Args:
+        path: The file.
+        strict: Refuse a line that holds no JSON object. Else it is left out, as one that a killed run left unfinished.
+
+    Raises:
+        ValueError: `strict`, and a line that is not blank holds no JSON object.
+    """
+    objects = []
+    for number, line in enumerate(Path(path).read_bytes().split(b"\n"), 1):  # bytes: the cut may run through a letter
         try:
-            episode = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(episode, dict):
-            episodes.append(episode)
-    return episodes
+            value = json.loads(line) if line.strip() else None
+        except (ValueError, RecursionError):
+            value = None
+        if isinstance(value, dict):
+            objects.append(value)
+        elif strict and line.strip():
+            seen = line[:60].decode("utf-8", "replace")
+            raise ValueError(f"{path}, line {number} is not JSON: {seen!r}; a JSONL file holds one object a line")
+    return objects
 
 
 def beside(path: Path | str, ending: str) -> Path:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows to train on: demonstrations, solved episodes, pairs of episodes; and data sets of them on disk."""
 
 import json

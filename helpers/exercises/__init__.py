@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The notebooks' exercises: what a reader filled in, held against what the notebook measured or the environment says.
 
 >>> from helpers import exercises

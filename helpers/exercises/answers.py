@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What an exercise is made of: a check that prints a line for each, and the kinds of answers there are."""
 
 from collections.abc import Callable, Sequence

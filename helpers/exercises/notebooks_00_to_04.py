@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exercises of the notebooks 00 to 04: the first look, benchmark, reward profile, tasks, warm-up."""
 
 from collections.abc import Sequence

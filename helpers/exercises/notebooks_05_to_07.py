@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exercises of the notebooks 05 to 07: GRPO, validation, several environments."""
 
 from collections.abc import Callable, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exercises of the notebooks 08 to 10: tools, an environment of one's own, serving."""
 
 import json

@@ -1,11 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
 """External benchmarks: JSONL files in the shapes that others publish, as tasks of the environments here."""
 
-import json
 import random
 from pathlib import Path
 from types import SimpleNamespace
 
 from envs import NAMES, load
+from helpers.episodes import store
 from helpers.episodes.environment import needs_tools, reader_of
 from helpers.here import ROOT
 from helpers.rollout.policies import model_path
@@ -73,8 +74,7 @@ def _entry(part: str) -> tuple[str, Path]:
 
 def _rows(name: str, path: Path) -> list[dict]:
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-        rows = reader_of(load(name))([json.loads(line) for line in lines if line.strip()])
+        rows = reader_of(load(name))(store.read(path, strict=True))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"benchmark {path.name} is not in a shape that {name} reads: {error}") from error
     if not rows:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What rollouts say: pass@k, intervals, before against after, kinds of failure, and whether a reward can be trusted.
 
 A group is all episodes of one task under one policy. Every number comes with its interval and its n.

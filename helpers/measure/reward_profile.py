@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """TODO measure.reward_profile."""
 
 import json
@@ -6,6 +7,7 @@ import time
 from itertools import pairwise
 
 from helpers.measure.evaluation import _mean, compare, moved, summary
+from helpers.measure.reasoning import FORMS, closed
 
 
 def stress_set(module, rows: list[dict], seed: int = 0) -> dict[str, list[str]]:
@@ -33,12 +35,13 @@ def stress_set(module, rows: list[dict], seed: int = 0) -> dict[str, list[str]]:
                 return other
         return drawn[-1]
 
-    every = range(len(rows))
+    every, forms = range(len(rows)), list(FORMS)
     return {
         "empty": ["" for _ in every],
         "echo of the prompt": asked,
         "another row's gold": [another(i) for i in every],
         "spray of answers": ["\n\n".join([*others(i, 7), gold[i]]) for i in every],
+        "gold inside reasoning": [closed(forms[i % len(forms)], gold[i]) for i in every],
         "unclosed reasoning": [f"<think>\n{gold[i]}" for i in every],
         "very long": [(asked[i] + "\nwait, ") * (100_000 // len(asked[i])) for i in every],
     }

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Agents: who plays an episode. Anything with `run(row, session, model) -> list[message]`.
 
 `row` is the task, `session` its environment with the tools on offer, `model` the policy as one episode sees it; what

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rollouts from a shell.
 
 python -m helpers.rollout.command_line run --environment sudoku --model gpt --models models.yaml --out runs/gpt.jsonl

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Models behind OpenAI-compatible endpoints: OpenAI, Azure, vLLM, llama.cpp, `transformers serve`.
 
 The Responses API is tried first, Chat Completions where the server has only that. Keys come from the environment;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Models as judges: a language model with a rubric, and a reward model; for what no rule can decide.
 
 >>> judge = Judge(open_model("models.yaml", "gpt"), name="gpt", cache="runs/judge.jsonl")

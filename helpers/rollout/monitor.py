@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How a run is doing: counts and rates while it goes, warnings when a threshold is crossed, one line of progress."""
 
 import json

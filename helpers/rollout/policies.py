@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Policies: anything with `generate(conversations, tools=None, **sampling) -> list[message]`, batched.
 
 A conversation is a list of chat messages. A reply is an assistant message with `content`, `tool_calls` where the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Episodes spread over a Ray cluster. Only the caller writes to the file of a run, so that nothing is doubled.
 
 A task is a few episodes. Where its worker dies, all of them run again somewhere else. What goes to the workers is

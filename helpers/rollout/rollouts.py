@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rollouts: a policy answers rows, the environment grades them, and every episode is a line of JSON.
 
 An episode is a `record.Episode` with `seconds`, `model_seconds`, `usage`, `calls` and the settings that it ran with.

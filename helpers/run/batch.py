@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Many runs of the notebooks, unattended: python -m helpers.run.batch plan.yaml
 
 A plan is a matrix. Every notebook runs once for each model, environment and seed, those of one combination in the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the set-up cell does on Colab: install what this project needs there, and keep off what Colab stands on."""
 
 import subprocess

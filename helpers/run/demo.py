@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The whole road, headless: `python -m helpers.run.demo [environment=sudoku] [seed=0]`.
 
 Runs the notebooks 01, 02, 04, 05 and 06 on the embedded policy and leaves under runs/demo/ the executed notebooks,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Notebooks: their folders and results while they run, and running them headless with checked parameters.
 
 python -m helpers.run.headless run 05 environment=sudoku steps=40

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the set-up cell of every notebook does once the repository is found: `kernel.prepare()`."""
 
 import linecache

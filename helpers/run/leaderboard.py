@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The index page of a batch: a table of all runs that sorts by a click, means over seeds, curves, examples, and what
 each run ran with."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the repository shows of its notebooks: `python -m helpers.run.publish` (or `make publish`) writes it anew.
 
 - The set-up cell, the same in every notebook, and the sentence before it.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a report shows of one run, read from the files in its folder: examples, parameters, versions."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a notebook leaves and shows: its folder, its result.json, tables of numbers and of episodes."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A notebook as a script, which `accelerate launch` can run on several processes.
 
 python -m helpers.run.script 05 --out runs/05_grpo.py

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The server of an environment beside a notebook: in a process of its own, ready or refused, and never left over.
 
 >>> server = start("workplace", "runs/server.log")     # doctest: +SKIP

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A NeMo Gym resources server as an environment: anything that takes what `envs.load` returns takes a `RemoteEnv`.
 
 >>> remote = RemoteEnv("http://127.0.0.1:8000", rows="rows.jsonl")         # doctest: +SKIP

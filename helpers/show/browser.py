@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rollouts to look at and to handle in a notebook: browse, compare, watch training, play, review.
 
 Each function returns a `Shown`: in a cell it is widgets where there is a front end, and the same things as static HTML

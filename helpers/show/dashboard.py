@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Training as it goes, for people: the curves, and the answers behind them."""
 
 import base64

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """HTML is made here: by the files in templates/, in which every value is escaped, cut where it is very long, and shown
 with its control characters. What is HTML already is `Markup`."""
 

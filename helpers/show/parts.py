@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the widgets are made of: something to show with and without a front end, a filter, pages with a slider."""
 
 from collections.abc import Callable

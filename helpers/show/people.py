@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """People in the place of the policy and of the verifier: play a task, and say whether verdicts are right.
 
 Both work without a front end; `helpers.show.browser` puts buttons on them.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """People at work in a notebook: a task to play with the tools of a policy, and answers to review."""
 
 import inspect

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pictures of results. Each function draws on matplotlib axes and returns them; n and seed stand on the picture."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rollouts as HTML: functions from episodes to markup, for widgets and for where there are none.
 
 What came of an episode is drawn from the blocks that its environment's `view` gives, see `state`. No meaning hangs on a

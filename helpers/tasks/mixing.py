@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Several environments in one training run: whose turn it is, who pays an answer, and what became of each."""
 
 import math

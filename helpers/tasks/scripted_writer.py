@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plays a model that writes programming problems: fixed replies, good ones and one of each fault that is looked for.
 
 For notebook 03 and the tests, where there is no endpoint. It says nothing about what a real model would write.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which rows to train on: those whose prompt fits, and those that a policy solves now and then."""
 
 from types import ModuleType, SimpleNamespace

@@ -1,9 +1,8 @@
-"""The embedded policy: a small model that ships with the repository, so that every notebook runs on a laptop.
-
-`PATH` is a model folder that `FastLanguageModel.from_pretrained` and `AutoModelForCausalLM.from_pretrained` load.
-`build.py` made it; README.md in this folder is its card.
-"""
+# SPDX-License-Identifier: Apache-2.0
+"""Which model can everything be tried with, on a laptop and without a network?"""
 
 from pathlib import Path
 
+# A folder that `FastLanguageModel.from_pretrained` and `AutoModelForCausalLM.from_pretrained` load. `build.py` made it;
+# README.md beside it is its card.
 PATH = Path(__file__).parent

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The recipe of the embedded policy: `python -m helpers.tiny_policy.build`.
 
 Tokenizer, then pretraining in plain torch on right answers to the project's own tasks, and slips among them, until the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ends a training run whose numbers break: gradients, the loss, and on a CPU logits that are not finite."""
 
 from math import isfinite

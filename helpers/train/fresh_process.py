@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A saved model, loaded and asked by a process of its own: what was saved is what answers."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks around a training run: is this the software that was tested, can the reward path tell right from wrong, does
 the chat template bear several turns, and did the model that was saved learn anything."""
 

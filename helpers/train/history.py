@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The log entries that a training run leaves: reading them, and what they say."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which versions are pinned, which are installed, and which Colab keeps for itself."""
 
 import sys

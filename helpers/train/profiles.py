@@ -1,4 +1,5 @@
-"""What the training notebooks share around Unsloth and TRL: sizes, objectives, rows and records."""
+# SPDX-License-Identifier: Apache-2.0
+"""The sizes to train with: one dial for the machine, and what they mean as arguments of Unsloth's and TRL's classes."""
 
 import os
 from importlib.util import find_spec
@@ -11,7 +12,8 @@ from helpers.rollout.rollouts import Sampling
 
 os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")  # or it warns at every trainer that has an environment
 
-# One dial: what fits the machine. A notebook's parameter left None takes the value from here.
+# One dial: what fits the machine. A notebook's parameter left None takes the value from here. A new GPU is one entry:
+# `hardware="auto"` takes the largest profile that asks for no more memory (GiB) and compute capability than there is.
 # load_in_4bit False is LoRA on 16-bit weights; batch_size is the most completions in one pass through the model;
 # gpu_memory_utilization is the share of the GPU that vLLM may take, where fast_inference is on; max_tokens limits an
 # answer, and where tools are called over several turns, episode_tokens all of them with the tools' results, and
@@ -34,13 +36,20 @@ PROFILES: dict[str, dict] = {
         "grpo_steps": 200, "batch_size": 64, "grpo_learning_rate": 1e-3,
     },
     "t4": _GPU | {
+        "memory": 14, "capability": (7, 0),  # no bfloat16 before 8.0
         "dtype": "float16", "load_in_4bit": True, "prompts_per_step": 4, "batch_size": 8, "max_tokens": 256,
     },
-    "l4": _GPU | {"load_in_4bit": True, "batch_size": 16},
-    "a100": _GPU | {"model": "Qwen/Qwen2.5-3B-Instruct"},
-    "h100": _GPU | {"model": "Qwen/Qwen2.5-7B-Instruct", "prompts_per_step": 16},
-    "h200": _GPU | {"model": "Qwen/Qwen2.5-7B-Instruct", "prompts_per_step": 32, "batch_size": 64},
+    "l4": _GPU | {"memory": 21, "capability": (8, 0), "load_in_4bit": True, "batch_size": 16},
+    "a100": _GPU | {"memory": 38, "capability": (8, 0), "model": "Qwen/Qwen2.5-3B-Instruct"},
+    "h100": _GPU | {
+        "memory": 70, "capability": (9, 0), "model": "Qwen/Qwen2.5-7B-Instruct", "prompts_per_step": 16,
+    },
+    "h200": _GPU | {
+        "memory": 120, "capability": (9, 0), "model": "Qwen/Qwen2.5-7B-Instruct", "prompts_per_step": 32,
+        "batch_size": 64,
+    },
 }  # fmt: skip
+_CARD = ("memory", "capability")  # what a profile asks of a GPU; all else are settings
 # What each algorithm means to GRPOConfig. Every value is given, since Unsloth fills in others for those left out.
 # Clipping binds only where a batch is used for several updates; here it is used for one.
 OBJECTIVES = {
@@ -69,7 +78,7 @@ def settings(hardware: str = "auto", **overrides) -> SimpleNamespace:
         hardware = _detect()
     if hardware not in PROFILES:
         raise ValueError(f"hardware must be auto or one of {', '.join(PROFILES)}, got {hardware!r}")
-    profile = PROFILES[hardware]
+    profile = {name: value for name, value in PROFILES[hardware].items() if name not in _CARD}
     for name, value in overrides.items():
         if name not in profile:
             raise ValueError(f"no setting {name!r}; {nearest(name, profile)}")
@@ -211,17 +220,24 @@ def load_args(cfg: SimpleNamespace, vllm: bool = True) -> dict:
 
 
 def _detect() -> str:
-    """The profile of this machine: by the GPU's name, else by its memory; cpu without one."""
+    """The profile of this machine: of several GPUs, the smallest counts, since each holds a copy of the model."""
     import torch
 
     if not torch.cuda.is_available():
         return "cpu"
-    gpu = torch.cuda.get_device_properties(0)
-    named = next((name for name in ("h200", "h100", "a100", "l4", "t4") if name in gpu.name.lower()), None)
-    size = gpu.total_memory / 2**30
-    return named or (
-        "h200" if size > 120 else "h100" if size > 70 else "a100" if size > 38 else "l4" if size > 20 else "t4"
+    cards = [torch.cuda.get_device_properties(i) for i in range(torch.cuda.device_count())]
+    memory = min(card.total_memory for card in cards) / 2**30
+    capability = min((card.major, card.minor) for card in cards)
+    asked = {name: (profile["memory"], profile["capability"]) for name, profile in PROFILES.items() if name != "cpu"}
+    fitting = [name for name, (gib, least) in asked.items() if memory >= gib and capability >= least]
+    if fitting:
+        return max(fitting, key=lambda name: asked[name][0])
+    smallest = min(asked, key=lambda name: asked[name][0])
+    print(
+        f"{cards[0].name} ({memory:.0f} GiB, compute capability {capability[0]}.{capability[1]}) is below every "
+        f"profile; taking {smallest}. Out of memory? A smaller model, batch_size or max_tokens helps"
     )
+    return smallest
 
 
 def torch_dtype(name: str):

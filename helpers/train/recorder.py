@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Callbacks of a training run: `Recorder` keeps what the trainer logs, `HeldOut` measures on the way and ends the run
 when there is nothing left to gain.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a training run leaves on disk: checkpoints to go on from, the adapter, the merged model, GGUF, a model card."""
 
 import json

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How do I reach an environment over HTTP, from either side?"""
