@@ -488,4 +488,4 @@ def test_serve_and_scale(served, said, tmp_path):
 def test_the_example_of_the_module_holds():
     import doctest
 
-    assert doctest.testmod(exercises) == (0, 2)
+    assert doctest.testmod(exercises.answers) == (0, 2)

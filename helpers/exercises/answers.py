@@ -1,5 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an exercise is made of: a check that prints a line for each, and the kinds of answers there are."""
+"""What a reader filled in, compared with what the notebook measured or the environment says.
+
+>>> from helpers import exercises
+>>> exercises.check([None, 3], [str, str])
+1: not tried yet
+2: right: 3
+
+There is one function for each notebook. Its `answers` are the values of the notebook's last cell, None for an exercise
+that was not tried. No solution is written down: each is worked out once there is an answer to judge.
+"""
 
 from collections.abc import Callable, Sequence
 from numbers import Real
