@@ -10,7 +10,8 @@ import time
 from pathlib import Path
 
 from envs import code_sandbox
-from envs.code_sandbox import Sandbox, resources
+from envs.code_sandbox import Sandbox
+from envs.code_sandbox.system import resources
 
 
 def family(pid: int, uids: range) -> dict[int, int]:

@@ -19,9 +19,9 @@ LEVELS = (  # of helpers, lowest first: a module imports from its own folder and
     ("run",), ("exercises",),
 )  # fmt: skip
 SCRIPT = "helpers.tiny_policy.build"  # run by hand, and kept beside the model that it makes; the model is a leaf
-MOST_FILES = 11
+MOST_FILES = 11  # beside __init__.py
 MOST_LINES = 500
-LONGER = {"envs/sudoku_env.py": 1000}  # one file, so that it can be copied alone
+LONGER = {"envs/sudoku_env.py": 900, "envs/": 720}  # the first is one file, so that it can be copied alone
 
 
 def files(*folders: str) -> list[Path]:
@@ -120,7 +120,7 @@ def folders() -> list[Path]:
 
 @pytest.mark.parametrize("folder", folders(), ids=label)
 def test_a_folder_is_small(folder):
-    found = [path.name for path in folder.glob("*.py")]
+    found = [path.name for path in folder.glob("*.py") if path.name != "__init__.py"]
     assert len(found) <= MOST_FILES, f"{len(found)} files: put those on one question into a folder of their own"
 
 
@@ -129,7 +129,8 @@ def test_a_file_is_short(path):
     text = path.read_text(encoding="utf-8")
     if not re.search(r"^# Generated\b", text, re.M):
         lines = text.count("\n")
-        assert lines <= LONGER.get(label(path), MOST_LINES), f"{lines} lines: split it, one job each"
+        most = next((n for start, n in LONGER.items() if label(path).startswith(start)), MOST_LINES)
+        assert lines <= most, f"{lines} lines: split it, one job each"
 
 
 @pytest.mark.parametrize("folder", [path for path in folders() if path.is_relative_to(ROOT / "helpers")], ids=label)
@@ -154,12 +155,14 @@ def test_the_licence_is_there_as_a_whole():
 # --- what an import costs, and names ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_import_stays_cheap(name):
-    code = f"import sys, {name}; print(*[m for m in {HEAVY!r} if m in sys.modules])"
+def test_imports_stay_cheap():
+    code = (
+        f"import importlib, sys\nfor name in {list(MODULES)!r}:\n    importlib.import_module(name)\n"
+        f"    for heavy in {HEAVY!r}:\n"
+        "        assert heavy not in sys.modules, f'import {name} loads {heavy}; import it inside the function'"
+    )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert not done.stdout.strip(), f"import {name} loads {done.stdout.strip()}; import it inside the function"
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -28,7 +28,7 @@ limits on memory, processes, files and output, an empty environment, no descript
 It does not guard against faults of the kernel or leaks through timing.
 
 Where to look: the caller has `interface`, `process` (starts a server) and `check` (talks to a box). The server has
-`server`, `namespaces` or `users`, and what these use: `syscalls` (the filter), `libc`, `procfs`, `resources`. The
+`server`, `namespaces` or `users`, and what these ask of the kernel in `system/`. The
 program runs in `box`. Both sides know `values` and `limits`.
 """
 

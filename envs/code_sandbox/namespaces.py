@@ -7,7 +7,8 @@ import errno
 import os
 import struct
 
-from .libc import (
+from .limits import DISK_MB, MAX_TASKS
+from .system.libc import (
     MS_BIND,
     MS_NOATIME,
     MS_NODEV,
@@ -28,10 +29,9 @@ from .libc import (
     keep_only,
     syscall,
 )
-from .limits import DISK_MB, MAX_TASKS
-from .procfs import children_of, descendants_of, memory_of, status_of
-from .resources import DEVICES, Uids, box_limits, readable_files, readable_folders
-from .syscalls import filter_call
+from .system.procfs import children_of, descendants_of, memory_of, status_of
+from .system.resources import DEVICES, Uids, box_limits, readable_files, readable_folders
+from .system.syscalls import filter_call
 
 _WORK = "/tmp/work"  # the working directory of a box
 

@@ -15,10 +15,10 @@ import time
 from typing import NamedTuple
 
 from .box import run_box, warm_up
-from .libc import LIBC, NO_NEW_PRIVS, invoke
 from .limits import DISK_MB, SandboxError
-from .procfs import children_of, open_below, status_of, threads_of
-from .resources import is_installed, limit_server
+from .system.libc import LIBC, NO_NEW_PRIVS, invoke
+from .system.procfs import children_of, open_below, status_of, threads_of
+from .system.resources import is_installed, limit_server
 
 _SELDOM_S, _OFTEN_S = 0.05, 0.01  # between looks at memory: processes side by side fill it faster than one alone
 _FOUR_DESCRIPTORS = socket.CMSG_SPACE(4 * 4)

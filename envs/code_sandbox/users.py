@@ -7,11 +7,11 @@ import signal
 import struct
 import time
 
-from .libc import DAC_READ_SEARCH, PDEATHSIG, SUBREAPER, Ready, become, invoke, syscall
 from .limits import DISK_MB, MAX_TASKS, SandboxError
-from .procfs import count_tasks, descendants_of, memory_of, reap, status_of, unlinked_bytes
-from .resources import DEVICES, Uids, box_limits, readable_files, readable_folders
-from .syscalls import filter_call
+from .system.libc import DAC_READ_SEARCH, PDEATHSIG, SUBREAPER, Ready, become, invoke, syscall
+from .system.procfs import count_tasks, descendants_of, memory_of, reap, status_of, unlinked_bytes
+from .system.resources import DEVICES, Uids, box_limits, readable_files, readable_folders
+from .system.syscalls import filter_call
 
 
 class Users:

@@ -8,7 +8,7 @@ import types
 import pytest
 from sandbox_checks import outcome_of
 
-from envs.code_sandbox import syscalls
+from envs.code_sandbox.system import syscalls
 
 pytest_plugins = ("sandbox_fixtures",)
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the sandbox needs Linux")

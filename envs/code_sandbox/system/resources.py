@@ -8,8 +8,8 @@ import resource
 import struct
 import sys
 
+from ..limits import DISK_MB, MAX_TASKS, SandboxError
 from .libc import Ready
-from .limits import DISK_MB, MAX_TASKS, SandboxError
 
 FIRST_UID, LAST_UID = 50_000, 59_000
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")

@@ -5,8 +5,8 @@ import ctypes
 import os
 import struct
 
+from ..limits import SandboxError
 from .libc import SECCOMP, Ready
-from .limits import SandboxError
 
 # Permitted calls with their numbers on x86_64 and aarch64. What is missing here does not exist for a box: sockets,
 # ptrace and other processes' memory, mounts, namespaces, keyrings, bpf, io_uring, userfaultfd, memfd, System V IPC.
