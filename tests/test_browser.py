@@ -137,7 +137,7 @@ def test_a_reader_runs_the_quickstart_and_looks_into_the_rollouts(browser, lab):
     page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=90_000)
     page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]', timeout=120_000)  # kernel is there
     run_all(page, 1500)
-    cell = page.locator(".jp-CodeCell", has_text="widgets.rollout_browser(before)")
+    cell = page.locator(".jp-CodeCell", has_text="browser.rollout_browser(before)")
     cell.scroll_into_view_if_needed()
     region, board = cell.get_by_role("region"), cell.locator("table.board")
     region.get_by_text("Conversation").wait_for(timeout=30_000)

@@ -1,8 +1,12 @@
-"""What a report quotes of a run."""
+"""What a report quotes of a run, and that its templates let nothing through as it is."""
 
 import json
 
+import jinja2
+import pytest
+
 from helpers.run import report
+from helpers.show import page
 
 
 def test_examples_quote_answers_as_text_and_say_where_they_are_from_where_that_tells_something(tmp_path):
@@ -27,3 +31,25 @@ def test_examples_of_what_went_wrong_are_of_the_commonest_kind(tmp_path):
     (tmp_path / "after.jsonl").write_text("\n".join(map(json.dumps, lines)))
     page = report.examples(tmp_path, most=2)
     assert page.index("wrong given: row 2") < page.index("wrong given: row 1") and "wrong cell" not in page
+
+
+def test_no_template_can_print_a_value_as_it_is():
+    evil = "<script>&'\"\x1b \ud800"
+    shown = "&lt;script&gt;&amp;&#x27;&quot;[U+001B] \\ud800"
+    assert (
+        page.tags.p(evil) == f"<p>{shown}</p>" and page.tags.badge("", evil) == f'<span class="badge {shown}"></span>'
+    )
+    assert f'<td class="{shown}" aria-label="{shown}">{shown}</td>' in page.tags.table(
+        [["a"], [{"text": evil, "look": evil, "note": evil}]]
+    )
+    with pytest.raises(jinja2.TemplateAssertionError, match="No filter named 'safe'"):
+        page._TEMPLATES.from_string("{{ value|safe }}")
+    with pytest.raises(jinja2.UndefinedError):  # a misspelt name is no blank
+        page._TEMPLATES.from_string("{{ valeu }}").render(value=1)
+    for path in (page.Path(page.__file__).parent / "templates").iterdir():
+        assert "autoescape" not in path.read_text(encoding="utf-8")
+
+
+def test_rows_are_formatted_by_column():
+    made = page.rows([{"name": "a b", "ci": [0.1, 0.25]}], {"who": "{name}", "interval": "{ci[0]:.2f} to {ci[1]:.2f}"})
+    assert made == [["who", "interval"], ["a b", "0.10 to 0.25"]]

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from unittest.mock import ANY
 
 import ipywidgets
@@ -141,7 +142,7 @@ def test_what_a_model_writes_is_escaped_everywhere(tmp_path):
 
 
 def test_labels_are_escaped_inside_attributes():
-    page = views.section('" onmouseover="alert(1)', "")
+    page = views.draw.note('" onmouseover="alert(1)', "")
     assert "onmouseover" not in tidy(page).attributes
 
 
@@ -234,12 +235,31 @@ def test_an_environment_of_ones_own_is_shown_without_a_picture_and_with_one_wher
     row = {"task": json.dumps({"word": "abc"}), "environment": "mine", "prompt": [], "task_id": "1"}
     episode = row | {"messages": [{"role": "assistant", "content": "cba"}], "reward": 1.0, "reason": "right"}
     assert views.state(episode) == "" and "cba" in views.whole(episode)
-    monkeypatch.setitem(views.VIEWS, "word", lambda episode, task, module: f"<p>{module}: {task['word']}</p>")
-    assert views.state(episode, "module") == "<p>module: abc</p>"
+    mine = SimpleNamespace(parse=lambda text, row: [("submit", {"word": text})])
+    assert views.state(episode, mine) == "<p>Read in the answer: cba</p>"
+    mine.view = lambda episode: [{"text": json.loads(episode["task"])["word"]}]
+    assert views.state(episode, mine).strip() == "<p>abc</p>"
+
+
+def test_each_kind_of_block_is_drawn_and_what_it_holds_is_escaped():
+    bad = {"text": HOSTILE, "look": 'bad" onclick="x', "note": HOSTILE}
+    blocks = [
+        {"text": HOSTILE}, {"code": f"def f():\n    {HOSTILE}"}, {"table": [["a", HOSTILE], [bad, HOSTILE]]},
+        {"board": [["1", bad], ["", {"text": "2", "look": "given", "note": "2, given"}]], "box": (1, 2),
+         "label": HOSTILE},
+        {"board": [["1"]], "box": None, "label": "no boxes"},
+    ]  # fmt: skip
+    page = views.state(made(1.0), SimpleNamespace(view=lambda episode: blocks))
+    found = tidy(page)
+    assert found.text.count("alert(1)") == 6 and found.tags.count("table") == 3 and found.tags.count("pre") == 1
+    assert '<td class=" top left">1</td>' in page and '<td class=" top left" aria-label="blank"></td>' in page
+    assert '<td class="given top" aria-label="2, given">2</td>' in page and "<td>1</td>" in page
 
 
 def test_a_picture_that_fails_does_not_hide_the_episode(monkeypatch):
-    monkeypatch.setitem(views.VIEWS, "puzzle", lambda episode, task, module: task["no such field"])
+    monkeypatch.setattr(load("sudoku"), "view", lambda episode: episode["no such field"])
+    page = views.whole(sudoku_episode("1 2 3 4\n3 4 1 2\n2 1 4 3\n4 3 2 1"))
+    assert "Read in the answer: 1 2 3 4 3 4 1 2" in page
     page = views.whole(sudoku_episode("no idea"))
     assert "not drawn: KeyError" in page and "no idea" in page
 

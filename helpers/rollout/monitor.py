@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from helpers.here import watched
-from helpers.run.kernel import spoke
 
 log = logging.getLogger(__name__)
 
@@ -144,58 +143,43 @@ def _quantile(ordered: list[float], share: float) -> float | None:
 
 
 class Progress:
-    """Says how far a long loop is and how long it still takes: a line that renews itself in a terminal and in
-    Jupyter, elsewhere and in headless runs at most five lines; a quick loop gets one line."""
+    """Says how far a long loop is and how long it still takes: tqdm's bar where somebody looks on, in a terminal or a
+    notebook; elsewhere and in headless runs at most five lines, of a quick loop one."""
 
     def __init__(self, what: str, total: int, start: int = 0, quiet: bool = False):
         self.what, self.total, self.at, self.first, self.quiet = what, total, start, start, quiet
         self._began, self._next = time.perf_counter(), 0.2
         self._spoke = self._began
-        self._line = None if quiet else _renewing_line()
-        if start and not quiet:
+        self._bar = None
+        if quiet:
+            return
+        if start:
             print(f"{what}: {start} of {total} were there already")
+        if watched() or (sys.stdout.isatty() and os.environ.get("TQDM_DISABLE") != "1"):
+            from tqdm.auto import tqdm
+
+            self._bar = tqdm(
+                desc=what, total=total, initial=start, file=sys.stdout, mininterval=0.5, miniters=1, disable=False
+            )
 
     def step(self, n: int = 1, note: str = "") -> None:
         """Count `n` more; `note` is said along, such as the running reward."""
         self.at += n
-        share = self.at / self.total
-        now = time.perf_counter()
         if self.quiet:
             return
-        if self._line is not None:
-            if share >= 1 or now - self._spoke >= 0.5:
-                self._spoke = now
-                self._line(self._text(now, note), share >= 1)
+        if self._bar is not None:
+            self._bar.set_postfix_str(note, refresh=self.at >= self.total)
+            self._bar.update(n)
+            if self.at >= self.total:
+                self._bar.close()
             return
+        share, now = self.at / self.total, time.perf_counter()
         if share < self._next or (share < 1 and now - self._spoke < 3):
             return
         self._next = int(share * 5 + 1e-9) / 5 + 0.2
         self._spoke = now
-        print(self._text(now, note), flush=True)
-
-    def _text(self, now: float, note: str) -> str:
         spent = now - self._began
         left = spent / max(self.at - self.first, 1) * (self.total - self.at)
         ending = f"about {left:.0f} s left" if self.at < self.total else "done"
-        return ", ".join(
-            [f"{self.what}: {self.at} of {self.total}", *([note] if note else []), f"{spent:.0f} s", ending]
-        )
-
-
-def _renewing_line():
-    """A function that shows a line in place of the one before, or None where there is no one to watch."""
-    if os.environ.get("TQDM_DISABLE") == "1":  # a headless run
-        return None
-    if sys.stdout.isatty():
-        return lambda text, last: print(f"\r\x1b[K{text}", end="\n" if last else "", flush=True)
-    if not watched():
-        return None
-    from IPython.display import display
-
-    shown = display({"text/plain": ""}, raw=True, display_id=True)
-
-    def renew(text: str, last: bool) -> None:
-        shown.update({"text/plain": text}, raw=True)
-        spoke()
-
-    return renew
+        said = [f"{self.what}: {self.at} of {self.total}", *([note] if note else []), f"{spent:.0f} s", ending]
+        print(", ".join(said), flush=True)

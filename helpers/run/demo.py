@@ -5,7 +5,6 @@ Runs the notebooks 01, 02, 04, 05 and 06 on the embedded policy and leaves under
 summary.json and report.html, a page that needs no other file.
 """
 
-import html
 import json
 import shutil
 import sys
@@ -16,8 +15,7 @@ from envs import load
 from helpers.here import ROOT, show_path
 from helpers.run import report
 from helpers.run.headless import find, run
-from helpers.show.page import page, table
-from helpers.show.page import picture as embedded
+from helpers.show.page import figure, render, rows
 
 # Notebook, what it does, seconds it took on two cores.
 STEPS = [
@@ -114,95 +112,44 @@ def _minutes(seconds: float) -> str:
 
 def _report(summary: dict, results: dict, folders: dict) -> str:
     """The page: what happened, pictures inside, in the order of the road."""
-
-    def share(part: dict) -> str:
-        return f"{part['pass_at_1']:.2f} [{part['ci95'][0]:.2f}, {part['ci95'][1]:.2f}]"
-
-    def picture(number: str, name: str, caption: str) -> str:
-        return embedded(folders[number] / f"{name}.png", caption)
-
-    kinds = [["kind of failure", "cannot yet", "share", "example"]]
-    kinds += [[k["kind"], k["capability"], f"{k['share']:.1%}", k["example"]] for k in results["01"]["failures"]]
-    moved = [["tasks", "n", "before", "after", "gain", "95 % interval", "fixed", "broken"]]
-    moved += [
-        [c["tasks"], c["n"], f"{c['before']:.3f}", f"{c['after']:.3f}", f"{c['gain']:+.3f}", c["interval"], c["fixed"],
-         c["broken"]] for c in results["06"]["changes"]
-    ]  # fmt: skip
-    greedy = [["model", "sampled pass@1", "pass@samples", "greedy"]]
-    greedy += [[g["model"], *(f"{g[k]:.3f}" for k in ("sampled", "best", "greedy"))] for g in results["06"]["greedy"]]
-    learned = [["kind of failure", "capability", *summary["greedy"]]]
-    learned += [
-        [k["kind"], k["capability"], *(f"{k[name]:.1%}" for name in summary["greedy"])] for k in results["06"]["kinds"]
-    ]
-    gains = [["warm-up", "n", "before GRPO", "after GRPO", "gain", "95 % interval"]]
-    gains += [
-        [
-            name,
-            g["n"],
-            f"{g['before']:.3f}",
-            f"{g['after']:.3f}",
-            f"{g['gain']:+.3f}",
-            "{:+.3f} to {:+.3f}".format(*g["ci95"]),
-        ]
-        for name, g in results["05"]["gains"].items()
-    ]
-    profile = results["02"]["profile"]
-    doubts = "".join(f"<li>{html.escape(reason)}" for reason in profile["reasons"])
-    stress = [["undeserving answer", "mean reward"]] + [
-        [name, f"{mean:.2f}"] for name, mean in profile["stress"].items()
-    ]
-    given = [["notebook", "parameters"]]
-    for number, _, _ in STEPS:
-        used = report.parameters(folders[number] / find(number).name)
-        given.append([find(number).stem, ", ".join(f"{name}={value!r}" for name, value in used.items())])
-    body = f"""<h1>A small policy learns {html.escape(summary["environment"])} from verdicts</h1>
-<p class="big">Held-out pass@1: <b>{share(summary["before"])}</b> before, {share(summary["after_sft"])} after the SFT
-warm-up, <b>{share(summary["after"])}</b> after GRPO.</p>
-<p>pass@1 is the chance that one answer is right. These are sampled answers: {summary["gain"]["pass_at_1"]:+.2f}
-[{summary["gain"]["ci95"][0]:+.2f}, {summary["gain"]["ci95"][1]:+.2f}] in all. Greedy answers, the likeliest ones, went
-{" &rarr; ".join(f"{value:.2f}" for value in summary["greedy"].values())}: a part of the gain is that the policy became
-surer of what it knew, and a part is new.</p>
-<p class="small">Sampled at temperature 1, n={summary["n"]} tasks whose solutions were in no training, 95 % intervals
-over tasks, seed {summary["seed"]}. GRPO took {summary["grpo_s"]:.0f} s, everything {summary["wall_s"]:.0f} s on a CPU.
-The embedded policy is a small model that ships with the repository so that this runs anywhere; nothing claims that it
-is good.</p>
-{picture("05", "training", "The learning curve: reward, its spread, answer length and dead groups, step by step.")}
-{picture("06", "steps", "What SFT and GRPO each added, on held-out tasks.")}
-<h2>1. Benchmark: where it failed before</h2>
-{picture("01", "benchmark", "The untrained policy at each level of difficulty.")}
-{table(kinds)}
-<h2>2. Reward profile: can the reward be trusted?</h2>
-<p>Verdict: <b>{html.escape(profile["verdict"])}</b></p><ul>{doubts}</ul>
-{table(stress)}
-{picture("02", "strength", "Stronger policies earn more.")}
-{picture("02", "groups", "Right answers in a group: only groups between the ends teach anything.")}
-<h2>3. SFT warm-up</h2>
-{picture("04", "pass_at_k", "More right answers among the samples: what GRPO can select from.")}
-<h2>4. GRPO</h2>
-<p>The same GRPO after a short and after a long warm-up of five times the demonstrations. The long one starts
-higher, and GRPO adds little to it: it is sure of itself from the start (low entropy), so there is little left to
-select. Read the table crosswise too, the long one before GRPO beside the short one after it: where right answers
-can be shown, showing more of them may do as much; GRPO is for what can only be checked.</p>
-{table(gains)}
-{picture("05", "contrast_reward", "Reward in training, after a short and after a long warm-up.")}
-{picture("05", "contrast_entropy", "Entropy tells the two apart from the first step.")}
-<h2>5. Validation: what moved</h2>
-{table(moved)}
-<p>Sampled answers show the policy when it explores, greedy ones what it holds most likely. Where the first rise towards
-the second, the policy became surer of what it already knew; where the second rise too, it learned something new.</p>
-{table(greedy)}
-<p>What was learned, as the share of all sampled answers that failed in each way:</p>
-{table(learned)}
-{picture("06", "transfer", "What transferred to tasks that were never trained on, and what was forgotten.")}
-<h2>Examples</h2>
-<p>Before training, from the benchmark:</p>
-{report.examples(folders["01"], 2)}
-<p>Towards the end of GRPO:</p>
-{report.examples(folders["05"], 2)}
-<h2>Parameters and versions</h2>
-{table(given)}
-<p class="small">{html.escape(report.versions(results["06"]))}. The executed notebooks lie beside this page.</p>"""
-    return page(f"RLVR Workbook: {summary['environment']}", body)
+    models = {name: f"{{{name}:.1%}}" for name in summary["greedy"]}
+    used = [(find(n).stem, report.parameters(folders[n] / find(n).name)) for n, _, _ in STEPS]
+    tables = {
+        "failures": rows(
+            results["01"]["failures"],
+            {"kind of failure": "{kind}", "cannot yet": "{capability}", "share": "{share:.1%}", "example": "{example}"},
+        ),
+        "stress": [
+            ["undeserving answer", "mean reward"],
+            *([name, f"{mean:.2f}"] for name, mean in results["02"]["profile"]["stress"].items()),
+        ],
+        "gains": rows(
+            [gain | {"warm-up": name} for name, gain in results["05"]["gains"].items()],
+            {"warm-up": "{warm-up}", "n": "{n}", "before GRPO": "{before:.3f}", "after GRPO": "{after:.3f}",
+             "gain": "{gain:+.3f}", "95 % interval": "{ci95[0]:+.3f} to {ci95[1]:+.3f}"},
+        ),
+        "changes": rows(
+            results["06"]["changes"],
+            {"tasks": "{tasks}", "n": "{n}", "before": "{before:.3f}", "after": "{after:.3f}", "gain": "{gain:+.3f}",
+             "95 % interval": "{interval}", "fixed": "{fixed}", "broken": "{broken}"},
+        ),
+        "greedy": rows(
+            results["06"]["greedy"],
+            {"model": "{model}", "sampled pass@1": "{sampled:.3f}", "pass@samples": "{best:.3f}",
+             "greedy": "{greedy:.3f}"},
+        ),
+        "kinds": rows(results["06"]["kinds"], {"kind of failure": "{kind}", "capability": "{capability}"} | models),
+        "parameters": [
+            ["notebook", "parameters"],
+            *([name, ", ".join(f"{key}={value!r}" for key, value in given.items())] for name, given in used),
+        ],
+    }  # fmt: skip
+    return render(
+        "demo.html", title=f"RLVR Workbook: {summary['environment']}", summary=summary, tables=tables,
+        profile=results["02"]["profile"], versions=report.versions(results["06"]),
+        examples={number: report.examples(folders[number], 2) for number in ("01", "05")},
+        picture=lambda number, name, caption: figure(folders[number] / f"{name}.png", caption),
+    )  # fmt: skip
 
 
 def main(arguments: list[str]) -> int:

@@ -69,18 +69,13 @@ def _keep_company() -> None:
     ours.events.register("post_run_cell", ours.sign_of_life.end)
 
 
-def spoke() -> None:
-    """Note that a cell is not silent, where it shows how far it is in another way than by printing."""
-    if life := getattr(shell(), "sign_of_life", None):
-        life.spoke = time.monotonic()
-
-
 class _SignOfLife:
-    """Writes to standard error while a cell runs and prints nothing: importing, loading, compiling."""
+    """Writes to standard error while a cell runs and neither prints nor shows a bar: importing, loading, compiling."""
 
     def begin(self, _) -> None:
-        self.ended, self.spoke = threading.Event(), time.monotonic()
-        # Anew for each cell, since IPython puts its own there for the time of one.
+        self.ended, self.began, self.spoke = threading.Event(), time.time(), time.monotonic()
+        # The kernel tells nobody that a cell prints, so its `write` does; anew for each cell, since IPython puts its
+        # own there for the time of one.
         self.stream, self.write = vars(sys.stdout), sys.stdout.write
 
         def noted(text):
@@ -98,9 +93,18 @@ class _SignOfLife:
         began, wait = time.monotonic(), SILENT_S
         while not ended.wait(wait):
             now = time.monotonic()
-            if now - self.spoke >= wait:
+            if now - self.spoke >= wait and not self._shows_a_bar():
                 print(f"still at work, {now - began:.0f} s", file=sys.stderr, flush=True)
                 wait *= 2  # a long cell gets a few lines, not hundreds
+
+    def _shows_a_bar(self) -> bool:
+        """Whether a bar of tqdm is open that this cell began; those of earlier cells may have failed."""
+        if "tqdm" not in sys.modules:
+            return False
+        from tqdm import tqdm
+
+        with tqdm.get_lock():
+            return any(getattr(bar, "start_t", 0) >= self.began for bar in tqdm._instances)
 
 
 # --- errors ----------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 """The index page of a batch: a table of all runs that sorts by a click, means over seeds, curves, examples, and what
 each run ran with."""
 
-import html
 import json
 from collections import defaultdict
 from pathlib import Path
@@ -10,22 +9,7 @@ from statistics import mean
 
 from helpers.here import ROOT, mask
 from helpers.run import report
-from helpers.show.page import Markup, page, picture, table
-
-_SORT = """<style>
-.board th { cursor: pointer } .complete { color: light-dark(#007a55, #3ec497) }
-.failed, .dead { color: light-dark(#b00020, #ff7b89) } .skipped { color: light-dark(#666, #aaa) }
-</style>
-<script>
-for (const head of document.querySelectorAll(".board th")) head.addEventListener("click", () => {
-  const body = head.closest("table").tBodies[0], at = head.cellIndex, up = head.dataset.up !== "1";
-  const value = row => { const text = row.cells[at].textContent.trim(); return isNaN(text) ? text : Number(text) };
-  const blank = row => row.cells[at].textContent.trim() === "";
-  const order = (a, b) => (up ? 1 : -1) * (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0);
-  head.dataset.up = up ? "1" : "0";
-  [...body.rows].sort((a, b) => blank(a) - blank(b) || order(a, b)).forEach(row => body.append(row));
-});
-</script>"""
+from helpers.show.page import Markup, figure, render, tags
 
 
 def write(out: Path, states: list[dict]) -> None:
@@ -39,11 +23,14 @@ def write(out: Path, states: list[dict]) -> None:
     board = [{k: v for k, v in entry.items() if k not in ("history", "code", "needs")} for entry in entries]
     text = mask(json.dumps(board, indent=1, ensure_ascii=False))
     (out / "leaderboard.json").write_text(text + "\n", encoding="utf-8")
-    body = [f"<h1>{html.escape(out.name)}</h1>", f"<p>{_counts(states)}. Click a heading to sort.</p>"]
-    body += [table(_rows(entries, out), "board"), *_over_seeds(entries), *_curves(entries, out)]
-    body += [*_examples(entries), *_origins(entries), _SORT]
+    examples = {entry["id"]: report.examples(ROOT / entry["folder"]) for entry in entries}
+    page = render(
+        "leaderboard.html", title=f"Runs: {out.name}", name=out.name, counts=_counts(states), runs=_rows(entries, out),
+        means=_over_seeds(entries), curves=_curves(entries, out), origins=_origins(entries),
+        examples={name: shown for name, shown in examples.items() if shown},
+    )  # fmt: skip
     part = out / "index.html.part"  # renamed when whole: someone may be reading the page
-    part.write_text(mask(page(f"Runs: {out.name}", "\n".join(body), "80rem")), encoding="utf-8")
+    part.write_text(mask(page), encoding="utf-8")
     part.rename(out / "index.html")
 
 
@@ -84,31 +71,28 @@ def _history(folder: Path) -> list[dict]:
 
 def _rows(entries: list[dict], out: Path) -> list[list]:
     """The cells of the leaderboard, best gain first."""
-    rows = [["notebook", "model", "environment", "seed", "status", "before", "after", "gain", "95 % interval", "tasks",
-             "seconds", "open", "what went wrong"]]  # fmt: skip
+    head = ["notebook", "model", "environment", "seed", "status", "before", "after", "gain", "95 % interval", "tasks",
+            "seconds", "open", "what went wrong"]  # fmt: skip
+    rows: list[list] = [head]
     for entry in sorted(entries, key=lambda e: -e.get("gain", float("-inf"))):
         numbers = [f"{entry[k]:.3f}" if k in entry else "" for k in ("before", "after")]
         gain = f"{entry['gain']:+.3f}" if "gain" in entry else ""
         interval = "{:+.3f} to {:+.3f}".format(*entry["ci95"]) if "ci95" in entry else ""
-        status = Markup(f'<span class="{html.escape(entry["status"])}">{html.escape(entry["status"])}</span>')
-        axes = [Path(entry["notebook"]).stem, *(_blank(entry[k]) for k in ("model", "environment", "seed"))]
+        status = {"text": entry["status"], "look": entry["status"]}
+        axes = [Path(entry["notebook"]).stem, *(entry[k] for k in ("model", "environment", "seed"))]
         ends = [entry.get("n", ""), entry.get("seconds", ""), _links(entry, out), entry.get("error", "")]
         rows.append([*axes, status, *numbers, gain, interval, *ends])
     return rows
 
 
-def _blank(value):
-    return "" if value is None else value
-
-
 def _links(entry: dict, out: Path) -> Markup:
     stem, name = Path(entry["notebook"]).stem, Path(entry["folder"]).name
     files = {"page": f"{stem}.html", "notebook": f"{stem}.ipynb", "result": "result.json", "log": "log.txt"}
-    found = {label: file for label, file in files.items() if (out / name / file).is_file()}
-    return Markup(" ".join(f'<a href="{html.escape(f"{name}/{file}")}">{label}</a>' for label, file in found.items()))
+    found = {label: f"{name}/{file}" for label, file in files.items() if (out / name / file).is_file()}
+    return tags.links(found)
 
 
-def _over_seeds(entries: list[dict]) -> list[str]:
+def _over_seeds(entries: list[dict]) -> list[list]:
     """A table of means over seeds, where there are several."""
     groups = defaultdict(list)
     for entry in entries:
@@ -122,37 +106,28 @@ def _over_seeds(entries: list[dict]) -> list[str]:
         gains = [entry["gain"] for entry in group]
         means = [f"{mean(entry[k] for entry in group):.3f}" for k in ("before", "after")]
         spread = [f"{value:+.3f}" for value in (mean(gains), min(gains), max(gains))]
-        rows.append([*map(_blank, key), len(group), *means, *spread])
-    return ["<h2>Means over seeds</h2>", table(rows, "board")]
+        rows.append([*key, len(group), *means, *spread])
+    return rows
 
 
-def _curves(entries: list[dict], out: Path) -> list[str]:
+def _curves(entries: list[dict], out: Path) -> list[Markup]:
     """The training curves of all runs side by side, on one scale for each kind."""
     body = []
     for key, label in (("reward", "mean reward"), ("loss", "loss")):
         drawn = [entry for entry in entries if _has(entry, key) and not (key == "loss" and _has(entry, "reward"))]
         if drawn:
             _draw(drawn, key, label, out / f"curves_{key}.png")
-            body.append(picture(out / f"curves_{key}.png", f"{label.capitalize()} over the steps, every run."))
-    return ["<h2>Curves</h2>", *body] if body else []
+            body.append(figure(out / f"curves_{key}.png", f"{label.capitalize()} over the steps, every run."))
+    return body
 
 
-def _examples(entries: list[dict]) -> list[str]:
-    """A right and a wrong answer of each run that left any, folded up."""
-    found = {entry["id"]: report.examples(ROOT / entry["folder"]) for entry in entries}
-    body = [
-        f"<details><summary>{html.escape(name)}</summary>{shown}</details>" for name, shown in found.items() if shown
-    ]
-    return ["<h2>Examples</h2>", *body] if body else []
-
-
-def _origins(entries: list[dict]) -> list[str]:
+def _origins(entries: list[dict]) -> list[list]:
     """What each run ran with: parameters and versions."""
     rows = [["run", "parameters", "versions"]]
     for entry in entries:
         given = ", ".join(f"{name}={value!r}" for name, value in _parameters(entry).items())
         rows.append([entry["id"], given, entry["versions"]])
-    return ["<h2>Parameters and versions</h2>", table(rows)]
+    return rows
 
 
 def _parameters(entry: dict) -> dict:

@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a report shows of one run, read from the files in its folder: examples, parameters, versions."""
 
-import html
 import json
 from collections import Counter
 from pathlib import Path
 
 from helpers.episodes.record import as_text, kind_of
 from helpers.run.headless import parameters_of
-from helpers.show.page import Markup, table
+from helpers.show.page import Markup, safe, tags
 
 _READ = 2000  # lines of a file that are read: reports quote, they do not count
 _LONGEST = 1500  # characters of a text that are quoted
 
 
-def examples(folder: Path | str, most: int = 1) -> str:
+def examples(folder: Path | str, most: int = 1) -> Markup:
     """Right and wrong answers out of the episodes and training samples in a run's folder, as an HTML table.
 
     The file that each is from stands beside it, unless all are from the same.
@@ -24,7 +23,7 @@ def examples(folder: Path | str, most: int = 1) -> str:
         most: How many of each kind.
 
     Returns:
-        HTML, or "" where the run left no answers.
+        HTML, empty where the run left no answers.
     """
     found: dict[bool, list] = {True: [], False: []}
     for path in sorted(Path(folder).glob("*.jsonl")):
@@ -39,7 +38,7 @@ def examples(folder: Path | str, most: int = 1) -> str:
     quoted = [["from", "prompt", "answer", "reward", "why"], *found[True], *found[False]]
     if len({source for source, *_ in quoted[1:]}) == 1:
         quoted = [cells for _, *cells in quoted]
-    return table(quoted) if len(quoted) > 1 else ""
+    return tags.table(quoted) if len(quoted) > 1 else Markup("")
 
 
 def _rows(path: Path) -> list[dict]:
@@ -69,8 +68,7 @@ def _answer(row: dict) -> str:
 
 
 def _quoted(text: str) -> Markup:
-    cut = text if len(text) <= _LONGEST else text[:_LONGEST] + " ..."
-    return Markup(f"<pre>{html.escape(cut)}</pre>")
+    return tags.pre(safe(text, _LONGEST))
 
 
 def parameters(copy: Path) -> dict:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a notebook leaves and shows: its folder, its result.json, tables of numbers and of episodes."""
 
-import html
 import json
 import re
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from helpers.episodes.record import as_text
 from helpers.here import ROOT
+from helpers.show.page import tags
 
 
 def folder(out_dir: str | None, name: str) -> Path:
@@ -122,13 +122,9 @@ def _reading(names: tuple[str, ...], rows: list[tuple]):
     """A table of texts; those of short lines keep their shape."""
     from IPython.display import HTML
 
-    style = "text-align:left;vertical-align:top;font-family:monospace;white-space:"
-
-    def cell(value) -> str:
+    def cell(value):
         lines = str(value).split("\n")
-        wrap = "pre" if len(lines) > 1 and max(map(len, lines)) < 60 else "pre-wrap"
-        return f"<td style='{style}{wrap}'>{html.escape(str(value))}</td>"
+        return tags.mono(value, "pre" if len(lines) > 1 and max(map(len, lines)) < 60 else "pre-wrap")
 
-    head = "".join(f"<th style='text-align:left'>{name}</th>" for name in names)
-    body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in rows)
-    return HTML(f"<table><tr>{head}</tr>{body}</table>")
+    cells = [[cell(value) for value in row] for row in rows]
+    return HTML(tags.table([names, *cells], style="text-align:left;vertical-align:top"))

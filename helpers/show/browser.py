@@ -11,8 +11,8 @@ from types import ModuleType
 from helpers.episodes.record import kind_of
 from helpers.measure.evaluation import failures
 from helpers.show import views
-from helpers.show.page import Markup
-from helpers.show.parts import ANY, WIDE, Pages, Shown, beside, choice
+from helpers.show.page import Markup, rows
+from helpers.show.parts import ANY, WIDE, Pages, Shown, at_least_one, beside, choice
 
 __all__ = ["group_explorer", "profile_explorer", "rollout_browser", "select"]
 
@@ -49,17 +49,17 @@ def rollout_browser(episodes: list[dict], module: ModuleType | None = None) -> S
     """Episodes one by one, filtered by reward, environment, kind of failure and policy.
 
     Args:
-        episodes: Such as `rollout` and `rollouts.read` return.
+        episodes: Such as `rollout` and `store.read` return.
         module: Their environment, where it is none of `envs.NAMES`.
 
     Raises:
         ValueError: no episodes.
     """
-    episodes = _some(episodes)
+    episodes = at_least_one(episodes)
 
-    def static() -> str:
+    def static() -> Markup:
         first = views.whole(episodes[0], module, f"Episode 1 of {len(episodes)}")
-        return views.section("Rollouts", views.listing(episodes, module) + "<h4>The first of them</h4>") + first
+        return views.draw.browser(views.listing(episodes, module), first)
 
     return Shown(f"rollout browser, {len(episodes)} episodes", static, lambda w: _browser(w, episodes, module))
 
@@ -84,12 +84,6 @@ def _browser(w, episodes: list[dict], module):
     return w.VBox([beside(w, list(filters.values())), pages.box])
 
 
-def _some(episodes: list[dict]) -> list[dict]:
-    if not episodes:
-        raise ValueError("no episodes to show: give what rollout returned, or rollouts.read(path)")
-    return list(episodes)
-
-
 # --- group explorer --------------------------------------------------------------------------------------
 
 
@@ -104,13 +98,13 @@ def group_explorer(episodes: list[dict], module: ModuleType | None = None) -> Sh
         ValueError: no episodes.
     """
     groups: dict[tuple, list[dict]] = {}
-    for episode in _some(episodes):
+    for episode in at_least_one(episodes):
         groups.setdefault((episode.get("policy"), episode["task_id"]), []).append(episode)
     every = sorted(groups.values(), key=lambda group: _spread(group) != "mixed")  # the telling ones first
 
-    def static() -> str:
-        kinds = [["groups", "count"], *([k, str(sum(_spread(g) == k for g in every))] for k in _SPREADS)]
-        return views.section("Groups", views.cells(kinds)) + _group(every[0], module, f"Group 1 of {len(every)}")
+    def static() -> Markup:
+        kinds = [["groups", "count"], *([k, sum(_spread(g) == k for g in every)] for k in _SPREADS)]
+        return views.draw.table("Groups", kinds) + _group(every[0], module, f"Group 1 of {len(every)}")
 
     return Shown(f"group explorer, {len(every)} groups", static, lambda w: _groups(w, every, module))
 
@@ -138,20 +132,20 @@ def _groups(w, every: list[list[dict]], module):
     return w.VBox([which, pages.box])
 
 
-def _group(group: list[dict], module, label: str) -> str:
+def _group(group: list[dict], module, label: str) -> Markup:
     """A group as HTML: the task, and its answers, best first, equal ones once."""
     rewards = [e["reward"] for e in group if e["reward"] is not None]
     mean = sum(rewards) / len(rewards) if rewards else 0.0
     alike: dict[str, list[dict]] = {}
     for episode in sorted(group, key=lambda e: (e["reward"] is None, -(e["reward"] or 0.0))):
         alike.setdefault(json.dumps([episode["messages"], episode["reward"]], default=str), []).append(episode)
-    rows = [["verdict", "advantage", "times", "why", "read in the answer", "answer"]]
+    lines: list[list] = [["verdict", "advantage", "times", "why", "read in the answer", "answer"]]
     for same in alike.values():
         one = same[0]
         gain = "none" if one["reward"] is None else f"{one['reward'] - mean:+.2f}"
         read = views.safe(views.read_out(one, module or views.module_of(one)), 160)
-        answer = Markup(f"<details><summary>show</summary>{views.conversation(one['messages'])}</details>")
-        rows.append([views.verdict(one["reward"]), gain, str(len(same)), views.safe(one["reason"], 200), read, answer])
+        answer = views.draw.unfold(views.conversation(one["messages"]))
+        lines.append([views.verdict(one["reward"]), gain, len(same), views.safe(one["reason"], 200), read, answer])
     told = {
         "mixed": f"Mean reward {mean:.2f}. Answers above it become more likely, those below less.",
         "all alike": f"All earned {mean:.2f}: a dead group, nothing to learn from.",
@@ -159,8 +153,7 @@ def _group(group: list[dict], module, label: str) -> str:
     }[_spread(group)]
     if len(rewards) < len(group) and rewards:
         told += f" {len(group) - len(rewards)} unjudged answers are left out."
-    head = f"<p><b>{told}</b></p>" + views.conversation(group[0].get("prompt") or [])
-    return views.section(label, head + views.cells(rows))
+    return views.draw.group(label, told, views.conversation(group[0].get("prompt") or []), lines)
 
 
 # --- profile explorer ------------------------------------------------------------------------------------
@@ -178,19 +171,21 @@ def profile_explorer(
     """
     rollouts = {name: episodes for name, episodes in (rollouts or {}).items() if episodes}
 
-    def static() -> str:
-        return views.section("Reward profile", _profile(profile) + "".join(_failing(n, e) for n, e in rollouts.items()))
+    def static(policies=tuple(rollouts)) -> Markup:
+        return views.draw.joined(
+            "Reward profile", _profile(profile), [_failing(name, rollouts[name]) for name in policies]
+        )
 
     def live(w):
-        children = [w.HTML(views.section("Reward profile", _profile(profile)))]
+        children = [w.HTML(static(()))]
         if rollouts:
             policy = w.Dropdown(options=list(rollouts), description="Policy", style=WIDE)
             below = w.VBox()
 
             def choose(_=None) -> None:
                 episodes = rollouts[policy.value]
-                told = w.HTML(views.section(f"Failures of {policy.value}", _failing(policy.value, episodes)))
-                below.children = [told, _browser(w, episodes, module)]
+                told = views.draw.joined(f"Failures of {policy.value}", _failing(policy.value, episodes), ())
+                below.children = [w.HTML(told), _browser(w, episodes, module)]
 
             policy.observe(choose, "value")
             choose()
@@ -200,42 +195,33 @@ def profile_explorer(
     return Shown(f"reward profile: {profile['verdict']}", static, live)
 
 
-def _profile(profile: dict) -> str:
-    reasons = "".join(f"<li>{views.safe(reason)}</li>" for reason in profile["reasons"])
-    rows = [["policy", "pass@1", "95 % interval", "best of samples", "dead groups", "different", "cut off", "unjudged"]]
-    for name, p in profile["policies"].items():
-        low, high = p["ci95"]
-        shares = [f"{p[key]:.0%}" for key in ("dead_groups", "variety", "truncated", "unjudged")]
-        best = f"{max(p['pass_at_k'].values()):.2f}"
-        rows.append([name, f"{p['pass_at_1']:.2f}", f"{low:.2f} to {high:.2f}", best, *shares])
+def _profile(profile: dict) -> Markup:
+    columns = {
+        "policy": "{name}", "pass@1": "{pass_at_1:.2f}", "95 % interval": "{ci95[0]:.2f} to {ci95[1]:.2f}",
+        "best of samples": "{best:.2f}", "dead groups": "{dead_groups:.0%}", "different": "{variety:.0%}",
+        "cut off": "{truncated:.0%}", "unjudged": "{unjudged:.0%}",
+    }  # fmt: skip
+    policies = [p | {"name": name, "best": max(p["pass_at_k"].values())} for name, p in profile["policies"].items()]
     stress = [["answers that deserve nothing", "mean reward"]]
     stress += [[name, ("✗ " if mean else "✓ ") + f"{mean:.2f}"] for name, mean in profile["stress"].items()]
     same = "the same answer always gets the same reward" if profile["deterministic"] else "the reward is not repeatable"
-    return (
-        f"<p>Verdict: <span class='badge'>{views.safe(profile['verdict'])}</span></p><ul>{reasons}</ul>"
-        + views.cells(rows) + views.cells(stress)
-        + f"<p>{same}; one verdict takes {profile['latency_ms']['median']:.3f} ms (median).</p>"
-    )  # fmt: skip
+    return views.draw.profile(
+        profile["verdict"], profile["reasons"], rows(policies, columns), stress, same, profile["latency_ms"]["median"]
+    )
 
 
-def _failing(name: str, episodes: list[dict]) -> str:
+def _failing(name: str, episodes: list[dict]) -> Markup:
     """How many of a group's answers are right, and what is wrong with the others."""
     by_task: dict[str, list[float]] = {}
     for episode in episodes:
         if episode["reward"] is not None:
             by_task.setdefault(episode["task_id"], []).append(episode["reward"])
     right = [sum(reward >= 1 for reward in group) for group in by_task.values()]
-    rows = [["right answers in a group", "groups", ""]]
+    shares: list[list] = [["right answers in a group", "groups", ""]]
     for count in range(max(map(len, by_task.values()), default=0) + 1):
-        share = right.count(count) / len(right)
-        rows.append([str(count), str(right.count(count)), "█" * round(20 * share)])
+        share = right.count(count) / len(right) if right else 0
+        shares.append([count, right.count(count), "█" * round(20 * share)])
     kinds = [["kind of failure", "share", "what is missing", "for example"]]
     for one in failures(episodes):
         kinds.append([one["kind"], f"{one['share']:.1%}", one["capability"], views.safe(one["example"], 160)])
-    return f"<h4>{views.safe(name)}</h4>" + views.cells(rows) + (views.cells(kinds) if len(kinds) > 1 else "")
-
-
-# --- be the policy ---------------------------------------------------------------------------------------
-
-
-# --- review ----------------------------------------------------------------------------------------------
+    return views.draw.failing(name, shares, kinds)

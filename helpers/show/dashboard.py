@@ -6,7 +6,7 @@ import io
 from types import ModuleType
 
 from helpers.show import views
-from helpers.show.page import Markup
+from helpers.show.page import Markup, tags
 
 
 class Dashboard:
@@ -31,12 +31,12 @@ class Dashboard:
         from IPython.display import HTML
 
         try:
-            answers = self._answers(recorder.group) if recorder.group else ""
+            answers = self._answers(recorder.group) if recorder.group else Markup("")
         except Exception as error:  # a picture that fails must not end a training run
-            answers = f"<p>answers not drawn: {views.safe(f'{type(error).__name__}: {error}', 300)}</p>"
+            answers = tags.p(views.safe(f"answers not drawn: {type(error).__name__}: {error}", 300))
         return HTML(_curves(recorder.rows, self.title) + answers)
 
-    def _answers(self, group: list[dict]) -> str:
+    def _answers(self, group: list[dict]) -> Markup:
         """The best and the worst of a group."""
         group = sorted(group, key=lambda one: (one["reward"] is None, -(one["reward"] or 0.0)))
         best, worst = group[: self.n - self.n // 2], group[self.n - self.n // 2 :]
@@ -45,19 +45,14 @@ class Dashboard:
             said = one["messages"]
             read = views.read_out(one, self.module)
             alone = len(said) == 1 and not said[0].get("tool_calls")
-            shown = f"<pre>{views.safe(views.text_of(said[0]['content']))}</pre>" if alone else views.conversation(said)
-            rows.append(
-                [views.verdict(one["reward"]), views.safe(one["reason"], 160), views.safe(read, 160), Markup(shown)]
-            )
+            shown = tags.pre(views.text_of(said[0]["content"])) if alone else views.conversation(said)
+            rows.append([views.verdict(one["reward"]), views.safe(one["reason"], 160), views.safe(read, 160), shown])
         asked, step = group[0]["prompt"], group[0]["step"]
         asked = asked if isinstance(asked, str) else views.text_of(asked[-1]["content"])
-        return views.section(
-            f"Answers at step {step}",
-            f"<h4>Answers to one task, step {step}</h4><pre>{views.safe(asked, 800)}</pre>" + views.cells(rows),
-        )
+        return views.draw.answers(step, asked, rows)
 
 
-def _curves(rows: list[dict], title: str) -> str:
+def _curves(rows: list[dict], title: str) -> Markup:
     """The curves of training as a picture inside the page."""
     from helpers.show import plots
 
@@ -66,4 +61,4 @@ def _curves(rows: list[dict], title: str) -> str:
     plots.close(axes)
     data, last = base64.b64encode(file.getvalue()).decode(), rows[-1] if rows else {}
     told = f"{title}: step {last.get('step', 0)}, mean reward {last.get('reward', 0.0):.2f}"
-    return views.section("Curves of training", f'<img alt="{views.safe(told)}" src="data:image/png;base64,{data}">')
+    return views.draw.curves(data, told)

@@ -1,58 +1,69 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTML pages that need no other file: tables, pictures inside, and what a model wrote escaped."""
+"""HTML is made here: by the files in templates/, in which every value is escaped, cut where it is very long, and shown
+with its control characters. What is HTML already is `Markup`."""
 
 import base64
 import html
 import re
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
-_STYLE = """
-:root { color-scheme: light dark }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: WIDTH; margin: 2rem auto; padding: 0 1rem }
-body { color: light-dark(#1a1a1a, #e4e4e4); background: light-dark(#fff, #181818) }
-h1 { font-size: 1.6rem } h2 { font-size: 1.2rem; margin-top: 2.2rem }
-figure { margin: 1rem 0 } img { max-width: 100%; background: #fff; border-radius: 4px }
-figcaption, .small { color: light-dark(#555, #aaa) } figcaption { font-size: .9rem }
-table { border-collapse: collapse; font-size: .9rem; display: block; overflow-x: auto }
-th, td { text-align: left; padding: .25rem .8rem .25rem 0; vertical-align: top }
-th, td { border-bottom: 1px solid light-dark(#ddd, #444) }
-pre { margin: 0; white-space: pre-wrap; font-size: .8rem; max-width: 30rem }
-.big { font-size: 1.3rem } .small { font-size: .85rem }
-"""
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+LONGEST = 20_000  # characters of one text that are shown
+
+# Control characters, and marks that turn text around or have no width: with them a text can look like another.
+_HIDDEN = (*range(9), 11, 12, *range(14, 32), *range(0x7F, 0xA0), 0x61C, 0x200B, 0x200E, 0x200F, 0xFEFF,
+           *range(0x202A, 0x202F), *range(0x2066, 0x206A))  # fmt: skip
+_SIGNS = {i: f"[U+{i:04X}]" for i in _HIDDEN}
 
 
-class Markup(str):
-    """Text that is HTML already: a cell or caption that is not escaped again."""
+def safe(value, most: int = LONGEST) -> Markup:
+    """Any value as escaped text, at most so many characters of it, with control characters made visible."""
+    if isinstance(value, Markup):
+        return value
+    text = value if isinstance(value, str) else "" if value is None else str(value)
+    more = f" ... {len(text) - most:,} more characters" if len(text) > most else ""
+    text = text[:most].encode("utf-8", "backslashreplace").decode("utf-8")  # half characters would break the message
+    return Markup(html.escape(text.translate(_SIGNS) + more))
 
 
-def page(title: str, body: str, width: str = "52rem") -> str:
-    """A whole page. `body` is HTML."""
-    return f"""<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>{html.escape(title)}</title>
-<style>{_STYLE.replace("WIDTH", width)}</style>
-{body}
-</html>
-"""
+_TEMPLATES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent / "templates"), autoescape=True, finalize=safe,
+    undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+)  # fmt: skip
+_TEMPLATES.filters["cut"] = safe
+del _TEMPLATES.filters["safe"]  # Jinja's own, which would let a value through as it is
 
 
-def table(rows: list[list], kind: str = "") -> str:
-    """A table whose first row is its head; cells are escaped unless they are `Markup`.
+def render(template: str, **values) -> str:
+    """A whole template, filled in."""
+    return _TEMPLATES.get_template(template).render(values)
+
+
+def macros(template: str) -> Any:
+    """The macros of a template as functions that return `Markup`."""
+    return _TEMPLATES.get_template(template).module
+
+
+tags = macros("tags.html")
+
+
+def rows(records: Iterable[dict], columns: dict[str, str]) -> list[list]:
+    """Rows of a table: its head, and a row for each record.
 
     Args:
-        rows: Cells, row by row.
-        kind: Class of the table.
+        records: What is in the rows.
+        columns: heading: format of the record's fields, such as "{gain:+.3f}".
     """
-    head, *body = [[cell if isinstance(cell, Markup) else html.escape(str(cell)) for cell in row] for row in rows]
-    lines = ["<thead><tr><th>" + "<th>".join(head) + "</thead><tbody>"]
-    lines += ["<tr><td>" + "<td>".join(row) for row in body]
-    return f"<table{f' class={kind}' if kind else ''}>" + "\n".join(lines) + "</tbody></table>"
+    return [list(columns), *([form.format_map(record) for form in columns.values()] for record in records)]
 
 
-def picture(path: Path, caption: str) -> str:
-    """A PNG file as a figure inside the page."""
-    data, text = base64.b64encode(path.read_bytes()).decode(), html.escape(caption)
-    return f'<figure><img alt="{text}" src="data:image/png;base64,{data}"><figcaption>{text}</figcaption></figure>'
+def figure(path: Path, caption: str) -> Markup:
+    """A PNG file inside the page, with a caption."""
+    return tags.figure(base64.b64encode(path.read_bytes()).decode(), caption)
 
 
 # --- markup of others ------------------------------------------------------------------------------------

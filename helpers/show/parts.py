@@ -46,6 +46,17 @@ def front_end() -> ModuleType | None:
     return ipywidgets
 
 
+def at_least_one(episodes: list[dict]) -> list[dict]:
+    """The episodes as a new list.
+
+    Raises:
+        ValueError: there are none.
+    """
+    if not episodes:
+        raise ValueError("no episodes to show: give what rollout returned, or store.read(path)")
+    return list(episodes)
+
+
 def choice(w, label: str, values: list):
     """A choice among the values that occur, each with how often it does."""
     counts = {value: values.count(value) for value in dict.fromkeys(values)}
@@ -98,5 +109,5 @@ class Pages:
         if self.n and i not in self.drawn:
             self.drawn[i] = self.draw(i)
         self.count.value = f"of {self.n}" if self.n else ""
-        self.view.value = self.drawn[i] if self.n else views.section("Nothing to show", f"<p>{self.if_none}</p>")
+        self.view.value = self.drawn[i] if self.n else views.draw.note("Nothing to show", self.if_none)
         self.back.disabled, self.on.disabled = i <= 0, i + 1 >= self.n

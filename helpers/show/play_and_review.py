@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TODO show.play_and_review."""
+"""People at work in a notebook: a task to play with the tools of a policy, and answers to review."""
 
 import inspect
 import json
@@ -9,8 +9,8 @@ from types import ModuleType
 
 from helpers.episodes import environment
 from helpers.show import people, views
-from helpers.show.browser import _some
-from helpers.show.parts import FIELD, NAMED, Shown, beside
+from helpers.show.page import Markup
+from helpers.show.parts import FIELD, NAMED, Shown, at_least_one, beside
 
 
 def play(module: ModuleType, row: dict) -> Shown:
@@ -21,13 +21,12 @@ def play(module: ModuleType, row: dict) -> Shown:
         row: The task.
     """
 
-    def static() -> str:
+    def static() -> Markup:
         tools = [["tool", "arguments", "what it does"]]
         for name in environment.tools_of(module, row):
             tool = getattr(module.ENV, name)
             tools.append([name, ", ".join(_parameters(tool)), (inspect.getdoc(tool) or "").split("\n")[0]])
-        how = "<p>Without widgets: game = people.Game(env, row), game.call(tool, ...), game.finish(text)</p>"
-        return views.section("Your task", views.conversation(row["prompt"]) + views.cells(tools) + how)
+        return views.draw.task(views.conversation(row["prompt"]), tools)
 
     return Shown(f"a task of {row['environment']} to play", static, lambda w: _Table(w, module, row).box)
 
@@ -84,8 +83,7 @@ class _Table:
     def _fill(self) -> None:
         """A field for each argument of the chosen tool."""
         w, tool = self.w, getattr(self.module.ENV, self.tool.value)
-        told = views.folded("about this tool", f"<pre>{views.safe(inspect.getdoc(tool))}</pre>")
-        about = w.HTML(views.section(f"About {self.tool.value}", told))
+        about = w.HTML(views.draw.about(self.tool.value, inspect.getdoc(tool)))
         boxes = []
         for name, parameter in _parameters(tool).items():
             kind_ = w.Textarea if parameter.annotation in (str, "str") else w.Text
@@ -108,13 +106,10 @@ class _Table:
     def show(self) -> None:
         """Draw the game as it stands."""
         game, said = self.game, views.conversation([*self.row["prompt"], *self.game.messages], "You")
-        if game.episode:
-            drawn = views.heading(game.episode) + views.state(game.episode, self.module)
-        else:
-            drawn = views.state({**self.row, "messages": game.messages}, self.module, views.OPEN)
+        state = views.state(game.episode or {**self.row, "messages": game.messages}, self.module)
         results = [m["content"] for m in game.messages if m["role"] == "tool"]
-        last = f"<h4>The tool said</h4><pre>{views.safe(results[-1])}</pre>" if results and not game.episode else ""
-        self.view.value = views.section("Game", said + last + drawn)
+        last = "" if game.episode or not results else results[-1]
+        self.view.value = views.draw.game(said, last, game.episode and views.heading(game.episode), state)
 
 
 def review(
@@ -133,12 +128,12 @@ def review(
     Raises:
         ValueError: no episodes.
     """
-    episodes = _some(episodes)
+    episodes = at_least_one(episodes)
 
-    def static() -> str:
+    def static() -> Markup:
         left = people.to_review(episodes, path, by, seed)
         first = views.whole(left[0], module, "To review") if left else ""
-        return views.section("Review", _figures(path, episodes, left)) + first
+        return _figures(path, episodes, left) + first
 
     return Shown(f"review of {len(episodes)} episodes", static, lambda w: _review(w, episodes, path, by, module, seed))
 
@@ -153,7 +148,7 @@ def _review(w, episodes: list[dict], path, by: str, module, seed: int):
     back = w.Button(description="Back", tooltip="review the last one again")
 
     def show() -> None:
-        figures.value = views.section("Review", _figures(path, episodes, left))
+        figures.value = _figures(path, episodes, left)
         view.value = views.whole(left[0], module, f"{len(left)} to review") if left else ""
         open_ = bool(left) and left[0]["reward"] is None
         yes.description, no.description = ("It is right", "It is wrong") if open_ else ("Agree", "Disagree")
@@ -178,7 +173,7 @@ def _review(w, episodes: list[dict], path, by: str, module, seed: int):
     return w.VBox([figures, view, note, beside(w, [yes, no, back])])
 
 
-def _figures(path, episodes: list[dict], left: list[dict]) -> str:
+def _figures(path, episodes: list[dict], left: list[dict]) -> Markup:
     """How far the review is, and how the verifier does against it."""
     found = people.against_people(people.reviews(path))
     rows = [["against people", "value", "95 % interval"]]
@@ -189,5 +184,5 @@ def _figures(path, episodes: list[dict], left: list[dict]) -> str:
     rows.append(["paid, but wrong", found["false_accepts"], ""])
     rows.append(["right, but not paid", found["false_rejects"], ""])
     rows.append(["no verdict", f"{found['unjudged']}, of them right {found['unjudged_right']}", ""])
-    told = f"<p>{len(left)} of {len(episodes)} left to review; {found['n']} verdicts reviewed so far.</p>"
-    return told + views.cells(rows)
+    told = f"{len(left)} of {len(episodes)} left to review; {found['n']} verdicts reviewed so far."
+    return views.draw.review(told, rows)
