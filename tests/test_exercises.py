@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 
 from envs import NAMES, load
-from helpers import exercises
 from helpers.episodes import estimates, training_rows
 from helpers.episodes.record import kind_of
 from helpers.measure import contract, evaluation
 from helpers.rollout import rollouts
 from helpers.rollout.policies import OraclePolicy, RandomPolicy
-from helpers.run import results
+from helpers.run import exercises, results
 from helpers.tasks import mixing
 from helpers.tasks.scripted_writer import ScriptedWriter
 from helpers.tasks.synthesis import build, write

@@ -14,7 +14,7 @@ from helpers.rollout.rollouts import Sampling, rollout
 from helpers.tasks import selection
 from helpers.tiny_policy import PATH as TINY
 from helpers.train import guards, profiles
-from helpers.train.recorder import Recorder
+from helpers.train.recording import Recorder
 
 ROOT = Path(__file__).resolve().parents[1]
 sudoku = load("sudoku")
@@ -30,7 +30,7 @@ from transformers import TrainerCallback
 from trl import GRPOConfig, GRPOTrainer
 from envs import load
 from helpers.train import guards, profiles, saving
-from helpers.train.recorder import HeldOut, Recorder
+from helpers.train.recording import HeldOut, Recorder
 from helpers.rollout.policies import LocalPolicy, model_path
 from helpers.rollout.rollouts import rollout
 

@@ -14,7 +14,6 @@ import psutil
 import pytest
 
 from envs import NAMES, load
-from helpers.episodes import environment
 from helpers.measure import contract
 from helpers.run import demo, headless, results
 from helpers.train import profiles
@@ -237,18 +236,18 @@ def test_every_environment_names_its_difficulties_and_makes_rows_of_each(name):
 )
 def test_the_starting_level_is_the_lowest_on_a_cpu_and_easy_on_a_gpu(name, on_cpu):
     env = load(name)
-    assert environment.choose_level(env, None, "cpu") == on_cpu == env.DIFFICULTIES[0]
-    assert {environment.choose_level(env, None, gpu) for gpu in profiles.PROFILES if gpu != "cpu"} == {"easy"}
-    assert environment.choose_level(env, "hard", "cpu") == environment.choose_level(env, "hard", "t4") == "hard"
-    assert environment.choose_levels(env, None, "cpu") == list(env.DIFFICULTIES)
-    assert environment.choose_levels(env, None, "l4") == ["easy", "medium", "hard"]
-    assert environment.choose_levels(env, "hard, easy", "cpu") == ["hard", "easy"]
+    assert profiles.choose_level(env, None, "cpu") == on_cpu == env.DIFFICULTIES[0]
+    assert {profiles.choose_level(env, None, gpu) for gpu in profiles.PROFILES if gpu != "cpu"} == {"easy"}
+    assert profiles.choose_level(env, "hard", "cpu") == profiles.choose_level(env, "hard", "t4") == "hard"
+    assert profiles.choose_levels(env, None, "cpu") == list(env.DIFFICULTIES)
+    assert profiles.choose_levels(env, None, "l4") == ["easy", "medium", "hard"]
+    assert profiles.choose_levels(env, "hard, easy", "cpu") == ["hard", "easy"]
 
 
 @pytest.mark.parametrize("wrong", ["impossible", "", "Easy", "easy,medium", 3])
 def test_an_unknown_difficulty_is_refused_and_the_known_ones_are_named(wrong):
     with pytest.raises(ValueError, match="None or one of starter, easy, medium, hard, got"):
-        environment.choose_level(load("math"), wrong, "cpu")
+        profiles.choose_level(load("math"), wrong, "cpu")
 
 
 # --- running ---

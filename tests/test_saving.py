@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from helpers.train import saving
-from helpers.train.recorder import HeldOut, Recorder
+from helpers.train.recording import HeldOut, Recorder
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -23,7 +23,7 @@ from datasets import Dataset
 from trl import GRPOConfig, GRPOTrainer
 from envs import load
 from helpers.train import profiles, saving
-from helpers.train.recorder import Recorder
+from helpers.train.recording import Recorder
 from helpers.rollout.policies import model_path
 
 out, env = Path(sys.argv[1]), load("sudoku")

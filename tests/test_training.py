@@ -11,7 +11,7 @@ import pytest
 
 from helpers.rollout.rollouts import Sampling
 from helpers.train import fresh_process, history, profiles
-from helpers.train.recorder import Recorder
+from helpers.train.recording import Recorder
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -24,7 +24,7 @@ from pathlib import Path
 from envs import load
 from helpers.episodes import training_rows
 from helpers.train import profiles
-from helpers.train.recorder import Recorder
+from helpers.train.recording import Recorder
 from helpers.rollout.policies import model_path
 
 out, tools = Path(sys.argv[1]), sys.argv[2] == "tools"

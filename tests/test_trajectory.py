@@ -163,7 +163,7 @@ def test_our_rows_and_episodes_come_back_from_their_shape(module):
         module, rows, OraclePolicy(module, rows), Sampling(tools=True, max_steps=30), name="o", quiet=True
     )
     for mine in rows + episodes:
-        theirs = json.loads(json.dumps(to_nemo_gym(mine, [module.ENV().get_reward])))
+        theirs = json.loads(json.dumps(to_nemo_gym(mine, module)))
         assert from_nemo_gym(theirs) == mine
         assert theirs["responses_create_params"]["tools"][0]["name"] == "get_reward"
     output = theirs["response"]["output"]

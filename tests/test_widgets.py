@@ -20,7 +20,7 @@ from helpers.rollout.policies import OraclePolicy, RandomPolicy
 from helpers.rollout.rollouts import Sampling, rollout
 from helpers.run import headless
 from helpers.show import browser, dashboard, parts, people, play_and_review, views
-from helpers.train.recorder import Recorder
+from helpers.train.recording import Recorder
 
 ROOT = Path(__file__).resolve().parents[1]
 HOSTILE = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the rest asks of an environment module: its tools and their schemas, its levels, its readers, its version."""
+"""What the rest asks of an environment module: its tools and their schemas, its readers, its version."""
 
 import inspect
 import re
@@ -99,42 +99,6 @@ def _kind(hint) -> dict:
     if origin is list and of:
         return kind | {"items": _kind(of[0])}
     return kind | {"additionalProperties": _kind(of[1])} if origin is dict and len(of) == 2 else kind
-
-
-# --- levels ----------------------------------------------------------------------------------------------
-
-
-def choose_level(env, difficulty: str | None, hardware: str) -> str:
-    """The difficulty to start an environment with.
-
-    Args:
-        env: The environment, with its `DIFFICULTIES` from easiest to hardest.
-        difficulty: One of them, or None for the lowest on a machine without a GPU and "easy" on one with.
-        hardware: The profile, "cpu" or a GPU's, as `profiles.settings` found it.
-
-    Raises:
-        ValueError: the environment has no such difficulty, or none at all; the message names those it has.
-    """
-    levels = _levels(env)
-    if difficulty is None:
-        return "easy" if hardware != "cpu" and "easy" in levels else levels[0]
-    if difficulty not in levels:
-        raise ValueError(f"difficulty must be None or one of {', '.join(levels)}, got {difficulty!r}")
-    return difficulty
-
-
-def choose_levels(env, difficulties: str | None, hardware: str) -> list[str]:
-    """Several difficulties separated by commas, each checked; None is the starting level and all above it."""
-    if difficulties is None:
-        return _levels(env)[_levels(env).index(choose_level(env, None, hardware)) :]
-    return [choose_level(env, name.strip(), hardware) for name in difficulties.split(",")]
-
-
-def _levels(env) -> list[str]:
-    levels = list(getattr(env, "DIFFICULTIES", ()))
-    if not levels:
-        raise ValueError(f"{env.__name__} has no DIFFICULTIES: define the names of its levels, easiest first")
-    return levels
 
 
 # --- the module ------------------------------------------------------------------------------------------

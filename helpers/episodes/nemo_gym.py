@@ -9,7 +9,7 @@ from math import isfinite
 from pathlib import Path
 from statistics import fmean, median, stdev
 
-from helpers.episodes.environment import responses_schema, tools_of
+from helpers.episodes.environment import offered, responses_schema, tools_of
 from helpers.episodes.estimates import pass_at_k
 from helpers.episodes.record import episode
 from helpers.episodes.responses import _without, text_of, to_items, to_messages
@@ -164,13 +164,13 @@ def from_nemo_gym(theirs: dict, environment: str = "") -> dict:
     return {key: value for key, value in mine.items() if key not in gone} | _without(own, "_absent")
 
 
-def to_nemo_gym(mine: dict, tools: list | None = None) -> dict:
+def to_nemo_gym(mine: dict, module=None) -> dict:
     """A row or an episode as NeMo Gym's JSONL holds it: `from_nemo_gym` gives the same back.
 
     Args:
         mine: A row, or an episode where it has `messages`. An episode that could not be judged has a null reward;
             leave it out where a number is needed.
-        tools: Functions or schemas to offer, for rows that did not come from there.
+        module: The environment whose tools are offered, for rows that did not come from there; None offers none.
 
     Returns:
         `responses_create_params`, the fields of the task beside it, for an episode `response` and `reward`; what has
@@ -179,8 +179,8 @@ def to_nemo_gym(mine: dict, tools: list | None = None) -> dict:
     task = json.loads(mine["task"])
     kept: dict | None = task.get("nemo_gym")
     if kept is None:
-        offered = [responses_schema(tool) for tool in tools or []]
-        kept = {"fields": _without(task, *_PLACES), "params": {"tools": offered} if offered else {}, "text": False}
+        tools = [responses_schema(tool) for tool in offered(module, mine)] if module else []
+        kept = {"fields": _without(task, *_PLACES), "params": {"tools": tools} if tools else {}, "text": False}
     asked = mine["prompt"][0]["content"] if kept["text"] else to_items(mine["prompt"])
     theirs = kept["fields"] | {"responses_create_params": kept["params"] | {"input": asked}}
     if "messages" in mine:

@@ -13,7 +13,7 @@ import warnings
 from collections import Counter
 from contextlib import nullcontext
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -31,7 +31,7 @@ _grading = threading.Lock()  # one verdict at a time: verifiers have time budget
 
 @dataclass(frozen=True)
 class Sampling:
-    """How rows are answered; `dataclasses.replace(sampling, temperature=0.0)` changes one thing.
+    """How rows are answered; `sampling.but(temperature=0.0)` changes one thing.
 
     Args:
         samples: Episodes of each row.
@@ -53,6 +53,10 @@ class Sampling:
     seed: int = 0
     at_once: int = 256
     tool_timeout_s: float = 20.0
+
+    def but(self, **changes) -> "Sampling":
+        """The same, with other values for some fields."""
+        return replace(self, **changes)
 
 
 def rollout(

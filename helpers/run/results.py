@@ -10,8 +10,13 @@ from importlib.metadata import version
 from pathlib import Path
 
 from helpers.episodes.record import as_text
-from helpers.here import ROOT
+from helpers.here import ROOT, show_path
 from helpers.show.page import tags
+
+__all__ = [
+    "earlier", "folder", "load_result", "save_cell", "save_result", "show_path", "show_rollouts", "show_samples", "table",
+    "versions",
+]  # fmt: skip
 
 
 def folder(out_dir: str | None, name: str) -> Path:

@@ -126,6 +126,17 @@ class TextTask:
         """Nothing to set up: the row brings its prompt."""
 
 
+def to_draw(parts: dict[str, float], wanted: int) -> dict[str, int]:
+    """How many rows to make of each environment for a mix of `wanted`: a quarter more than its share, since long
+    prompts drop out.
+
+    Args:
+        parts: The share of each, from `shares`.
+        wanted: Rows in all.
+    """
+    return {name: math.ceil(1.25 * wanted * part) for name, part in parts.items()}
+
+
 def balance(parts: dict[str, Fraction], rows: list[dict], history: list[dict]) -> list[dict]:
     """What each environment got of a run and gave to it.
 

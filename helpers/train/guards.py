@@ -147,6 +147,17 @@ def _three_turns(tools: list, as_text: bool = False) -> list[dict]:
     return turns + [{"role": "assistant", "content": "It is done.", "reasoning_content": "Nothing is left to do."}]
 
 
+def check_text(module: ModuleType) -> None:
+    """Refuse an environment that is not answered by one text.
+
+    Raises:
+        ValueError: it is answered by tool calls; the message names the notebook that trains such tasks.
+    """
+    if needs_tools(module):
+        name = module.__name__.rpartition(".")[2]
+        raise ValueError(f"{name} is answered by tool calls over several turns: notebook 08 trains such tasks")
+
+
 def check_demonstrations(trainer, module: ModuleType, rows: list[dict], n: int = 8) -> None:
     """Decode what an SFTTrainer learns from, and let the environment grade it: demonstrations must earn 1.
 
@@ -166,8 +177,8 @@ def check_demonstrations(trainer, module: ModuleType, rows: list[dict], n: int =
         verdict = module.score("".join(turns), row) if not needs_tools(module) else module.score(_called(calls), row)
         if verdict.reward != 1.0:
             raise RuntimeError(
-                f"the demonstration of {row['task_id']} earns {verdict.reward} ({verdict.reason}) from its own verifier "
-                f"as the trainer would learn it, expected 1: {' ... '.join(turns)!r:.600}"
+                f"the demonstration of {row['task_id']} earns {verdict.reward} ({verdict.reason}) from its own "
+                f"verifier as the trainer would learn it, expected 1: {' ... '.join(turns)!r:.600}"
             )
     print(f"demonstrations: the first {min(n, len(rows))}, decoded from what is learned, earn 1")
 

@@ -265,6 +265,39 @@ def quiet_args(cfg: SimpleNamespace, out: Path, save_steps: int | None = None) -
     }
 
 
+def choose_level(env, difficulty: str | None, hardware: str) -> str:
+    """The difficulty to start an environment with.
+
+    Args:
+        env: The environment, with its `DIFFICULTIES` from easiest to hardest.
+        difficulty: One of them, or None for the lowest on a machine without a GPU and "easy" on one with.
+        hardware: The profile, "cpu" or a GPU's, as `settings` found it.
+
+    Raises:
+        ValueError: the environment has no such difficulty, or none at all; the message names those it has.
+    """
+    levels = _levels(env)
+    if difficulty is None:
+        return "easy" if hardware != "cpu" and "easy" in levels else levels[0]
+    if difficulty not in levels:
+        raise ValueError(f"difficulty must be None or one of {', '.join(levels)}, got {difficulty!r}")
+    return difficulty
+
+
+def choose_levels(env, difficulties: str | None, hardware: str) -> list[str]:
+    """Several difficulties separated by commas, each checked; None is the starting level and all above it."""
+    if difficulties is None:
+        return _levels(env)[_levels(env).index(choose_level(env, None, hardware)) :]
+    return [choose_level(env, name.strip(), hardware) for name in difficulties.split(",")]
+
+
+def _levels(env) -> list[str]:
+    levels = list(getattr(env, "DIFFICULTIES", ()))
+    if not levels:
+        raise ValueError(f"{env.__name__} has no DIFFICULTIES: define the names of its levels, easiest first")
+    return levels
+
+
 def sampling(module, cfg: SimpleNamespace, seed: int) -> Sampling:
     """How an environment is measured: with its tools where it is answered by tool calls, and with as many samples and
     tokens as `cfg`, from `settings`, says."""

@@ -90,7 +90,7 @@ def train(name: str, steps: int, out: Path) -> dict:
     from helpers.rollout.policies import LocalPolicy, model_path
     from helpers.rollout.rollouts import Sampling, rollout
     from helpers.train import profiles
-    from helpers.train.recorder import Recorder
+    from helpers.train.recording import Recorder
 
     about, env, scratch = RUNS[name], load("sudoku"), Path(tempfile.mkdtemp())
     cfg = profiles.settings("cpu", grpo_steps=steps)

@@ -38,7 +38,7 @@ def measure(model: str, args: argparse.Namespace) -> dict:
     from helpers.rollout.policies import LocalPolicy, model_path
     from helpers.rollout.rollouts import Sampling, rollout
     from helpers.train import guards, profiles
-    from helpers.train.recorder import Recorder
+    from helpers.train.recording import Recorder
 
     class Clock(TrainerCallback):
         def on_train_begin(self, args_, state, control, **_):

@@ -4,7 +4,9 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from helpers.exercises.answers import (
+from helpers.measure import evaluation
+from helpers.run import results
+from helpers.run.exercises.answers import (
     COURSE,
     MOVED,
     SHOWN,
@@ -19,8 +21,6 @@ from helpers.exercises.answers import (
     prediction,
     same_names,
 )
-from helpers.measure import evaluation
-from helpers.run import results
 from helpers.tasks import mixing
 
 

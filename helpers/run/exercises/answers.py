@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a reader filled in, compared with what the notebook measured or the environment says.
 
->>> from helpers import exercises
+>>> from helpers.run import exercises
 >>> exercises.check([None, 3], [str, str])
 1: not tried yet
 2: right: 3

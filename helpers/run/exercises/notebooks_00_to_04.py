@@ -7,7 +7,9 @@ from pathlib import Path
 from types import ModuleType
 
 from helpers.episodes import estimates, training_rows
-from helpers.exercises.answers import (
+from helpers.measure import evaluation
+from helpers.measure.reward_profile import answer_text, stress_set
+from helpers.run.exercises.answers import (
     COURSE,
     MOVED,
     SHOWN,
@@ -22,8 +24,6 @@ from helpers.exercises.answers import (
     prediction,
     same_names,
 )
-from helpers.measure import evaluation
-from helpers.measure.reward_profile import answer_text, stress_set
 from helpers.tasks import gates
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from types import ModuleType
 
 from helpers.episodes import store
-from helpers.exercises.answers import NotYet, check, confirm, near, other_run
 from helpers.here import ROOT
 from helpers.measure import contract
 from helpers.measure.reward_profile import stress_set
 from helpers.rollout import monitor
+from helpers.run.exercises.answers import NotYet, check, confirm, near, other_run
 
 
 def workplace_agent(answers: Sequence, env: ModuleType, row: dict, here: Path) -> None:
