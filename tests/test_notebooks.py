@@ -391,7 +391,7 @@ def test_a_cell_is_kept_as_a_part_of_a_file_and_replaced_when_it_runs_again(tmp_
 def test_training_leaves_completions_with_what_was_read_out_of_them(road):
     samples = [json.loads(line) for line in (road["05"] / "history.samples.jsonl").read_text().splitlines()]
     assert {sample["step"] for sample in samples} == {1, 2, 3}
-    assert all({"completion", "extracted", "reward", "reason"} <= set(sample) for sample in samples)
+    assert all({"messages", "extracted", "reward", "reason", "kind"} <= set(sample) for sample in samples)
     (shown,) = [o["data"]["text/html"] for c in cells(road["05"] / "05_grpo.ipynb", "code") for o in c["outputs"]
                 if "extracted answer" in str(o.get("data", {}).get("text/html"))]  # fmt: skip
     assert "computing rewards took" in (road["05"] / "05_grpo.ipynb").read_text()
@@ -445,7 +445,7 @@ def test_deterministic_cells_still_print_what_is_committed(name):
 
 
 def test_a_notebook_finds_what_an_earlier_one_or_the_demo_left(tmp_path, monkeypatch):
-    monkeypatch.setattr(headless, "ROOT", tmp_path)
+    monkeypatch.setattr(results, "ROOT", tmp_path)
     assert results.earlier("04_sft_warmup", environment="sudoku") is None
     for where, model in (("runs/demo/04_sft_warmup", "demo"), ("runs/04_sft_warmup", "own")):
         (tmp_path / where).mkdir(parents=True)

@@ -14,8 +14,8 @@ from helpers.here import ROOT, show_path
 from helpers.show.page import tags
 
 __all__ = [
-    "earlier", "folder", "load_result", "save_cell", "save_result", "show_path", "show_rollouts", "show_samples", "table",
-    "versions",
+    "earlier", "folder", "load_result", "save_cell", "save_result", "show_path", "show_rollouts", "show_samples",
+    "table", "versions",
 ]  # fmt: skip
 
 

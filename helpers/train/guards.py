@@ -158,29 +158,33 @@ def check_text(module: ModuleType) -> None:
         raise ValueError(f"{name} is answered by tool calls over several turns: notebook 08 trains such tasks")
 
 
-def check_demonstrations(trainer, module: ModuleType, rows: list[dict], n: int = 8) -> None:
-    """Decode what an SFTTrainer learns from, and let the environment grade it: demonstrations must earn 1.
+def check_demonstrations(trainer, module: ModuleType, shown: list[dict], rows: list[dict], n: int = 8) -> None:
+    """Decode what an SFTTrainer learns from, and let the environment grade it: right answers must earn 1.
 
     Args:
-        trainer: An SFTTrainer, ready to train on demonstrations of `rows`.
+        trainer: An SFTTrainer, ready to train.
         module: The environment.
-        rows: The tasks, in the order of the demonstrations.
+        shown: What its table was made of, such as `training_rows.demonstrations` gives.
+        rows: The tasks that they answer, in any order.
         n: How many to look at.
 
     Raises:
         RuntimeError: one earns less, or nothing in it is learned; the message holds what would be learned.
     """
     tokenizer = getattr(trainer.processing_class, "tokenizer", trainer.processing_class)
-    for example, row in zip(trainer.train_dataset.select(range(min(n, len(trainer.train_dataset)))), rows):
+    asked = {json.dumps(row["prompt"]): row for row in rows}
+    n = min(n, len(trainer.train_dataset))
+    for example, one in zip(trainer.train_dataset.select(range(n)), shown):
+        row = asked[json.dumps(one["prompt"])]
         turns = [tokenizer.decode(ids, skip_special_tokens=False) for ids in _learned(example)]
         calls = [call for turn in turns for call in module.parse(turn, row)]
-        verdict = module.score("".join(turns), row) if not needs_tools(module) else module.score(_called(calls), row)
+        verdict = module.score(_called(calls) if "tools" in one else "".join(turns), row)
         if verdict.reward != 1.0:
             raise RuntimeError(
                 f"the demonstration of {row['task_id']} earns {verdict.reward} ({verdict.reason}) from its own "
                 f"verifier as the trainer would learn it, expected 1: {' ... '.join(turns)!r:.600}"
             )
-    print(f"demonstrations: the first {min(n, len(rows))}, decoded from what is learned, earn 1")
+    print(f"demonstrations: the first {n}, decoded from what is learned, earn 1")
 
 
 def _learned(example: dict) -> list[list[int]]:
