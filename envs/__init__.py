@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Environments: tasks with a verifier, one module each.
 
 >>> from envs import load

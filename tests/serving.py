@@ -5,15 +5,14 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
 from helpers.episodes.nemo_gym import gym_rows
 from helpers.episodes.responses import to_items
+from helpers.here import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the shared data folder is not there")
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import envs
+from helpers.here import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 HEAVY = ("torch", "transformers", "trl", "unsloth", "datasets", "pandas", "matplotlib", "ipywidgets")
 LICENCE = "# SPDX-License-Identifier: Apache-2.0\n"
 LEVELS = (  # of helpers, lowest first: a module imports from its own folder and from lower levels

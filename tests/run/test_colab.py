@@ -4,15 +4,14 @@ import importlib.metadata
 import subprocess
 import sys
 import types
-from pathlib import Path
 
 import pytest
 from resolving import compile_command, resolved, skip_without_index
 
+from helpers.here import ROOT
 from helpers.run import colab, kernel
 from helpers.train import guards, pins
 
-ROOT = Path(__file__).resolve().parents[1]
 CPU, GPU = (("requirements.txt", "requirements-nodeps.txt"), ("requirements-gpu.txt", "requirements-nodeps.txt"))
 
 # Colab's image for GPUs of 2026-08-19, Python 3.13, as far as its versions stay: github.com/googlecolab/backend-info,

@@ -4,13 +4,13 @@ tells the solution."""
 import ast
 import inspect
 import json
-from pathlib import Path
 
 import pytest
 
 from envs import NAMES, load
 from helpers.episodes import estimates, training_rows
 from helpers.episodes.record import kind_of
+from helpers.here import ROOT
 from helpers.measure import contract, evaluation
 from helpers.rollout import rollouts
 from helpers.rollout.policies import OraclePolicy, RandomPolicy
@@ -19,7 +19,6 @@ from helpers.tasks import mixing
 from helpers.tasks.scripted_writer import ScriptedWriter
 from helpers.tasks.synthesis import build, write
 
-ROOT = Path(__file__).resolve().parents[1]
 PATHS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 UNTRIED = "1: not tried yet\n2: not tried yet\n3: not tried yet\n"
 
@@ -405,12 +404,13 @@ def drawn(rng, size):
     rows, columns, digits = (rng.sample(range(size), size) for _ in range(3))
     return "\\n".join(" ".join(str(digits[(r + c) % size] + 1) for c in columns) for r in rows)
 """,
-    """blanks=4):
+    """difficulty="easy"):
     rng, pool, made = random.Random(seed), [square for square in SQUARES if split_of(square) == split], {}
+    blanks = {"easy": 4, "hard": 6}[difficulty]
     while len(made) < n:
         cells = list(rng.choice(pool))
-""": """blanks=4, size=4):
-    rng, made = random.Random(seed), {}
+""": """difficulty="easy", size=4):
+    rng, made, blanks = random.Random(seed), {}, {"easy": 4, "hard": 6}[difficulty]
     while len(made) < n:
         if split_of(square := drawn(rng, size)) != split:
             continue
@@ -442,7 +442,7 @@ PART = {
 ECHO = {"        return float(not self._fault())": KEPT + "        return right if kept else 0.0"}
 SLOPPY = {
     '"environment": "latin"': '"environment": "plots"',
-    'if len(set(grids)) != 1 or "<think>" in text:': "if not grids:",
+    "if len(set(grids)) != 1:": "if not grids:",
 }
 
 

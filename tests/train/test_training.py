@@ -9,11 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from helpers.here import ROOT
 from helpers.rollout.rollouts import Sampling
 from helpers.train import fresh_process, history, profiles
 from helpers.train.recording import Recorder
-
-ROOT = Path(__file__).resolve().parents[1]
 
 SCRIPT = """
 import json, sys

@@ -5,14 +5,12 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 from packaging.utils import canonicalize_name
 from resolving import compile_command, resolved, skip_without_index
 
+from helpers.here import ROOT
 from helpers.train import guards, pins
-
-ROOT = Path(__file__).resolve().parents[1]
 
 
 def test_the_gpu_requirements_resolve(tmp_path):

@@ -7,14 +7,13 @@ import shutil
 import subprocess
 import sys
 import types
-from pathlib import Path
 
 import pytest
 
+from helpers.here import ROOT
 from helpers.run import headless, kernel, publish
 from helpers.train import pins
 
-ROOT = Path(__file__).resolve().parents[1]
 ADDRESS = "https://github.com/somebody/rlvr-workbook"
 
 

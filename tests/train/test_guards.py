@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from envs import load
+from helpers.here import ROOT
 from helpers.rollout.policies import OraclePolicy, RandomPolicy
 from helpers.rollout.rollouts import Sampling, rollout
 from helpers.tasks import selection
@@ -16,7 +17,6 @@ from helpers.tiny_policy import PATH as TINY
 from helpers.train import guards, profiles
 from helpers.train.recording import Recorder
 
-ROOT = Path(__file__).resolve().parents[1]
 sudoku = load("sudoku")
 
 # One process trains everything that the tests below look at: importing Unsloth takes longer than the training.

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from helpers.here import ROOT
 from helpers.run import results, script
-
-ROOT = Path(__file__).resolve().parents[1]
 
 # What the test looks at in each process when the script has ended.
 LOOK = """

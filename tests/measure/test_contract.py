@@ -4,15 +4,14 @@ import re
 import subprocess
 import sys
 import types
-from pathlib import Path
 
 import pytest
 
 import envs
+from helpers.here import ROOT
 from helpers.measure import reward_profile
 from helpers.measure.contract import CHECKS, ContractError, check_env, load_file
 
-ROOT = Path(__file__).resolve().parents[1]
 EXTRA = [("sudoku", {"interactive": True}), ("sudoku", {"size": 6}), ("sudoku", {"size": 9, "difficulty": "hard"})]
 
 

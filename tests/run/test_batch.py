@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from helpers import here
+from helpers.here import ROOT
 from helpers.run import batch, leaderboard
 from helpers.show.page import clean
 
-ROOT = Path(__file__).resolve().parents[1]
 PARAMETERS = 'environment = "sudoku"\nmodel = None\nhardware = "auto"\nseed = 0\nsteps = 3\nwarm = ""\nout_dir = None'
 TRAIN = """import json, os, pathlib
 out = pathlib.Path(out_dir)

@@ -18,9 +18,9 @@ from pathlib import Path
 import pytest
 
 from helpers import here
+from helpers.here import ROOT
 from helpers.run import demo, headless, leaderboard, results
 
-ROOT = Path(__file__).resolve().parents[1]
 SHOTS = ROOT / "runs" / "browser"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 

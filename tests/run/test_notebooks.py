@@ -8,17 +8,16 @@ import sys
 import time
 import urllib.request
 from itertools import pairwise
-from pathlib import Path
 
 import psutil
 import pytest
 
 from envs import NAMES, load
+from helpers.here import ROOT
 from helpers.measure import contract
 from helpers.run import demo, headless, results
 from helpers.train import profiles
 
-ROOT = Path(__file__).resolve().parents[1]
 PATHS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 SMALL = {"hardware": "cpu", "eval_rows": 16, "model": "tiny"}
 

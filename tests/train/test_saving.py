@@ -10,10 +10,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from helpers.here import ROOT
 from helpers.train import saving
 from helpers.train.recording import HeldOut, Recorder
-
-ROOT = Path(__file__).resolve().parents[1]
 
 SCRIPT = """
 import json, sys
