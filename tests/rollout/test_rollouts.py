@@ -10,11 +10,12 @@ import time
 from collections import Counter
 
 import pytest
-from rollout_policies import ROOT, Scripted, call, sudoku
+from rollout_policies import Scripted, call, sudoku
 
 from envs import NAMES, load
 from helpers.episodes import environment, store
 from helpers.episodes.store import Store
+from helpers.here import ROOT
 from helpers.rollout import rollouts
 from helpers.rollout.policies import OraclePolicy, RandomPolicy
 from helpers.rollout.rollouts import Sampling, rollout

@@ -11,11 +11,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from rollout_policies import ROOT, Scripted, call, sudoku
+from rollout_policies import Scripted, call, sudoku
 
 from envs import NAMES, load
 from helpers.episodes import environment, store
 from helpers.episodes.store import write
+from helpers.here import ROOT
 from helpers.rollout import command_line, monitor, rollouts
 from helpers.rollout.endpoints import EndpointPolicy
 from helpers.rollout.monitor import Monitor

@@ -387,7 +387,7 @@ def test_own_environment(latin, said, tmp_path):
     assert ask(2, variant("echo_env.py", ECHO)).startswith("not yet: echo_env: no_credit: the prompt scores")
     assert ask(3, latin) == "not yet: its rows say 'latin': take another task, and another name"
     assert ask(3, ROOT / "envs" / "sudoku_env.py").startswith("right: the contract holds")
-    assert ask(3, variant("sloppy_env.py", SLOPPY)).startswith("not yet: answers of the kind 'unclosed reasoning' earn")
+    assert ask(3, variant("sloppy_env.py", SLOPPY)).startswith("not yet: answers of the kind 'spray of answers' earn")
 
 
 # What a reader might change in the file of notebook 09: {what stood there: what stands there now}.
@@ -443,6 +443,7 @@ ECHO = {"        return float(not self._fault())": KEPT + "        return right 
 SLOPPY = {
     '"environment": "latin"': '"environment": "plots"',
     "if len(set(grids)) != 1:": "if not grids:",
+    "grids[0]": "grids[-1]",
 }
 
 
