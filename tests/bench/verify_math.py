@@ -2,7 +2,7 @@
 
     python tests/bench/verify_math.py --repeat 3 --pairs 100000
 
-Needs only envs/, and the labelled pairs in the shared data folder. Each pair is judged by both, one right after the
+Needs only envs/, and the labelled pairs in tests/data/math. Each pair is judged by both, one right after the
 other, so that a busy machine slows both; nothing is remembered from one time to the next. The file is not called
 math.py, which would hide the library of that name from every script in this folder.
 """
@@ -24,7 +24,7 @@ from envs import math_env
 from envs.math_env import environment
 from envs.math_env.answers import judging
 
-PAIRS = Path(__file__).resolve().parents[3] / "shared" / "data" / "math" / "pairs_dev.jsonl"
+PAIRS = Path(__file__).resolve().parents[1] / "data" / "math" / "pairs_dev.jsonl"
 
 
 def theirs():
@@ -124,10 +124,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     arguments = parser.parse_args()
     print(f"Python {platform.python_version()}, {os.cpu_count()} cores")
-    if PAIRS.is_file():
-        compare([json.loads(line) for line in PAIRS.read_text(encoding="utf-8").splitlines()], arguments.repeat)
-    else:
-        print("accuracy and time: skipped, the shared data folder is not there")
+    compare([json.loads(line) for line in PAIRS.read_text(encoding="utf-8").splitlines()], arguments.repeat)
     throughput(arguments.pairs, arguments.workers)
     memory(arguments.pairs)
 

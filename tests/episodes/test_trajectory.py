@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -15,20 +14,19 @@ from helpers.episodes import environment
 from helpers.episodes.nemo_gym import from_nemo_gym, to_nemo_gym
 from helpers.episodes.responses import to_items, to_messages
 from helpers.episodes.training_rows import dpo_rows, save_dataset, sft_rows
+from helpers.here import ROOT
 from helpers.rollout.policies import OraclePolicy
 from helpers.rollout.rollouts import Sampling, rollout
 from helpers.tiny_policy import PATH
 
-SHARED = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "nemo_gym"
+DATA = ROOT / "tests" / "data" / "nemo_gym"
 FILES = ("code_gen", "math_with_judge", "reasoning_gym", "workplace_assistant")
 sudoku = load("sudoku")
 workplace = load("workplace")
 
 
 def lines(name):
-    if not SHARED.is_dir():
-        pytest.skip(f"{SHARED} is not there")
-    return [json.loads(line) for line in (SHARED / f"{name}.jsonl").read_text(encoding="utf-8").split("\n") if line]
+    return [json.loads(line) for line in (DATA / f"{name}.jsonl").read_text(encoding="utf-8").split("\n") if line]
 
 
 def call(name, arguments, **more):

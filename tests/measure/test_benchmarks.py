@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from envs import load
+from helpers.here import ROOT
 from helpers.measure import benchmarks
 
-NEMO = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "nemo_gym"
+NEMO = ROOT / "tests" / "data" / "nemo_gym"
 
 GSM8K = [
     {"question": "Ann has 3 pens and buys 4. How many has she?", "answer": "3 + 4 = <<3+4=7>>7\n#### 7"},
@@ -55,8 +56,6 @@ def test_a_file_becomes_tasks_that_the_environment_grades(environment, records, 
     [("math", "math_with_judge_rows"), ("code", "code_gen_rows"), ("workplace", "workplace_assistant_rows")],
 )
 def test_rows_of_nemo_gym_are_read(environment, name):
-    if not NEMO.is_dir():
-        pytest.skip("shared/data/nemo_gym is not here")
     ((key, rows),) = benchmarks.read(f"{environment}:{NEMO / name}.jsonl", 100).items()
     assert key == (environment, f"{name}.jsonl") and len(rows) == 5
     assert all(load(environment).score("", row).reward == 0.0 for row in rows)

@@ -17,7 +17,6 @@ from serving import (
     asked,
     calling,
     lines,
-    needs_data,
     posted,
     response,
     value_of,
@@ -293,9 +292,8 @@ serve(create_app(module), port=0)
 """
 
 
-@needs_data
 def test_public_workplace_rows_and_rollouts(servers):
-    from test_workplace import TRUTHS
+    from workplace_truths import TRUTHS
 
     url = servers("public", "-c", PUBLIC, str(DATA / "workbench" / "csv"))
     for row in lines("workplace_assistant_rows.jsonl"):
@@ -323,7 +321,6 @@ def test_public_workplace_rows_and_rollouts(servers):
         assert ask(url, "/verify", row, cookie=cookie)[1]["reward"] == recorded["reward"]
 
 
-@needs_data
 def test_public_math_rows_and_rollouts(servers):
     url, module = servers("math"), load("math")
     for record in lines("math_with_judge_rows.jsonl"):

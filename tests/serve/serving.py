@@ -7,14 +7,11 @@ import subprocess
 import sys
 from urllib.parse import urlsplit
 
-import pytest
-
 from helpers.episodes.nemo_gym import gym_rows
 from helpers.episodes.responses import to_items
 from helpers.here import ROOT
 
-DATA = ROOT.parent / "shared" / "data"
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the shared data folder is not there")
+DATA = ROOT / "tests" / "data"
 
 
 def lines(name: str) -> list[dict]:
