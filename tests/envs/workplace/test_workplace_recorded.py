@@ -58,13 +58,6 @@ def test_every_public_task_can_be_carried_out(public):
         assert env.get_reward() == 1.0
 
 
-# The recorded rollouts answer other requests than the five recorded rows, and carry no ground truth of their own. Here
-# it is written down by request: what the public tasks want for the same wording with other values.
-
-
-# fmt: skip
-
-
 def test_recorded_rollouts_get_their_rewards_and_results(public):
     rollouts = lines("nemo_gym", "workplace_assistant_rollouts.jsonl")
     for rollout in rollouts:
