@@ -21,10 +21,11 @@ import json
 import random
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from hashlib import sha256
+from itertools import islice
 from typing import NamedTuple
 
 BOX = {4: (2, 2), 6: (2, 3), 9: (3, 3), 16: (4, 4)}  # size: rows and columns of a box
@@ -73,7 +74,7 @@ def _shape(size: int) -> _Shape:
     of = tuple((r, size + c, 2 * size + r // height * across + c // width) for r in range(size) for c in range(size))
     units = tuple(tuple(i for i, mine in enumerate(of) if u in mine) for u in range(3 * size))
     diagonal = tuple(2 * size + k * across + k for k in range(min(across, size // height)))
-    full = [_number(bytes([sum(_VALUES[:size].translate(bits))]) * 3 * size) for bits in _BITS]
+    full = [_number(bytes([sum(_VALUES[:size].translate(bits))]) * 3 * size) for bits in _BITS[: 1 if size < 9 else 2]]
     return _Shape(of, units, diagonal, bytes(i for plane in zip(*units) for i in plane), full)
 
 
@@ -148,28 +149,24 @@ def _place(masks: list[int], used: list[int], size: int) -> tuple[int, int] | No
     return -1, 0
 
 
-def _search(cells: list[int], used: list[int], size: int, found: list, at_most: int, steps: int, rng=None) -> int:
-    """Depth-first search; appends up to `at_most` full boards to `found`. Returns the steps left, -1 if none."""
-    steps -= 1
-    if steps < 0:
-        return -1
-    choice = _singles(cells, used, size)
-    if choice is None:
-        return steps
+def _boards(cells: list[int], used: list[int], size: int, nodes: list[int], rng=None) -> Iterator[list[int]]:
+    """Full boards by depth-first search, until the number in `nodes` is used up: then it is -1."""
+    nodes[0] -= 1
+    if nodes[0] < 0 or (choice := _singles(cells, used, size)) is None:
+        return
     cell, mask = choice
     if cell < 0:
-        found.append(cells)
-        return steps
+        yield cells
+        return
     values = [v for v in range(1, size + 1) if mask >> v & 1]
     if rng:
         rng.shuffle(values)
     for value in values:
         next_cells, next_used = cells[:], used[:]
         _put(1 << value, cell, next_cells, next_used, size)
-        steps = _search(next_cells, next_used, size, found, at_most, steps, rng)
-        if steps < 0 or len(found) >= at_most:
-            break
-    return steps
+        yield from _boards(next_cells, next_used, size, nodes, rng)
+        if nodes[0] < 0:
+            return
 
 
 def solve(puzzle: str, size: int | None = None, at_most: int = 1, max_steps: int = 20_000) -> list[str] | None:
@@ -188,30 +185,24 @@ def solve(puzzle: str, size: int | None = None, at_most: int = 1, max_steps: int
         ValueError: the text is not a puzzle.
     """
     cells, size = _read_puzzle(puzzle, size)
-    used, found = _used(cells, size), []
+    used, nodes = _used(cells, size), [max_steps]
     if used is None:
         return []
-    if _search(list(cells), used, size, found, at_most, max_steps) < 0:
-        return None
-    return [_text(cells, size) for cells in found]
+    found = list(islice(_boards(list(cells), used, size, nodes), at_most))
+    return None if nodes[0] < 0 else [_text(cells, size) for cells in found]
 
 
 def _text(cells: Sequence[int], size: int) -> str:
     """The board as text: a row a line, values separated by spaces, `_` for a blank."""
-    if size < 10:
-        text = bytearray(_empty(size))
-        text[::2] = bytes(cells).translate(_TO_DIGIT)
-        return text.decode()
-    return "\n".join(" ".join(str(v or "_") for v in row) for row in _rows(cells, size))
+    if size > 9:
+        return "\n".join(" ".join(str(value or "_") for value in row) for row in _rows(cells, size))
+    text = bytearray(b" ") * (2 * size * size - 1)
+    text[::2] = bytes(cells).translate(_TO_SIGN)
+    text[2 * size - 1 :: 2 * size] = b"\n" * (size - 1)
+    return text.decode()
 
 
-_TO_DIGIT = b"_123456789".ljust(256, b"?")
-
-
-@cache
-def _empty(size: int) -> bytes:
-    """The text of a board without values."""
-    return b"\n".join([b" ".join([b"_"] * size)] * size)
+_TO_SIGN = b"_123456789".ljust(256, b"?")  # byte table
 
 
 def _rows(cells, size: int) -> list:
@@ -236,10 +227,9 @@ def _random_grid(size: int, split: str, rng: random.Random) -> list[int]:
         for u in shape.diagonal:
             for i, value in zip(shape.units[u], rng.sample(range(1, size + 1), size)):
                 cells[i] = value
-        found: list[list[int]] = []
-        _search(cells, _used(cells, size), size, found, 1, 4 * size * size, rng)
-        if found and split_of(_text(found[0], size)) == split:
-            return found[0]
+        full = next(_boards(cells, _used(cells, size), size, [4 * size * size], rng), None)
+        if full and split_of(_text(full, size)) == split:
+            return full
 
 
 def _dig(cells: list[int], size: int, blanks: int, singles: bool | None, rng: random.Random) -> bool:
@@ -276,27 +266,31 @@ def _dig(cells: list[int], size: int, blanks: int, singles: bool | None, rng: ra
 
 def _empty_single(i: int, cells: list[int], used: list[int], size: int) -> bool:
     """Empty a cell, in place, if its value is then a single."""
-    of, units, *_ = _shape(size)
-    r, c, b = of[i]
-    bit = 1 << cells[i]
-    only_candidate = (used[r] | used[c] | used[b]).bit_count() == size
+    of, units = _shape(size)[:2]
+    bit, (row, column, box) = 1 << cells[i], of[i]
+    only_candidate = (used[row] | used[column] | used[box]).bit_count() == size
     cells[i] = 0
     for u in of[i]:
         used[u] ^= bit
-    if only_candidate or any(
-        all(cells[j] or j == i or bit & (used[of[j][0]] | used[of[j][1]] | used[of[j][2]]) for j in units[u])
-        for u in of[i]
-    ):
+    if only_candidate:
         return True
+    for u in of[i]:
+        for j in units[u]:
+            if not cells[j] and j != i:
+                r, c, b = of[j]
+                if not bit & (used[r] | used[c] | used[b]):
+                    break  # the value has another place in this unit
+        else:
+            return True
     _put(bit, i, cells, used, size)
     return False
 
 
 def _nodes(cells: list[int], size: int, at_most: int) -> int:
     """Search nodes to find the only solution, 1 where singles suffice; 0 if there are more solutions or nodes."""
-    found: list[list[int]] = []
-    left = _search(cells[:], _used(cells, size), size, found, 2, at_most)
-    return at_most - left if left >= 0 and len(found) == 1 else 0
+    nodes = [at_most]
+    found = list(islice(_boards(cells[:], _used(cells, size), size, nodes), 2))
+    return at_most - nodes[0] if nodes[0] >= 0 and len(found) == 1 else 0
 
 
 def make_rows(
@@ -437,7 +431,7 @@ class SudokuEnv:
         i = (row - 1) * size + column - 1
         if self._givens[i]:
             raise ValueError(f"row {row}, column {column} is a given {self._givens[i]}; choose a blank cell")
-        of, units, *_ = _shape(size)
+        of, units = _shape(size)[:2]
         cells = bytearray(self._cells)
         cells[i] = 0
         for u, kind in zip(of[i], ("row", "column", "box")):
@@ -482,15 +476,6 @@ class SudokuEnv:
             raise ValueError(f"all {self._limit} calls are used up; answer without a tool call")
         self._calls += 1
 
-    def _why(self) -> str:
-        """The reason for the reward, in plain words."""
-        if self._fault:
-            return self._fault
-        if 0 in self._cells:
-            r, c = divmod(self._cells.index(0), self._size)
-            return f"incomplete: row {r + 1}, column {c + 1} is still blank"
-        return "solved"
-
 
 ENV = SudokuEnv
 _SMALL = json.dumps({"puzzle": "1 _ 3 4\n3 4 1 _\n2 1 _ 3\n_ 3 2 1", "size": 4})
@@ -520,17 +505,24 @@ def _number(cells: bytes) -> int:
     return int.from_bytes(cells, "little")
 
 
+def _first(number: int) -> int:
+    """The first byte that is not zero."""
+    return ((number & -number).bit_length() - 1) // 8
+
+
 def _fault(cells: bytes, task: str) -> str:
     """The first fault of a full grid, or an empty string."""
     givens, size, _, held = _task(task)
-    if cells.strip(_VALUES[:size]) or _number(cells) & held != _number(givens):
-        i = next(i for i, (given, value) in enumerate(zip(givens, cells)) if value > size or given not in (0, value))
+    strays = cells.translate(None, _VALUES[:size])
+    changed = (_number(cells) ^ _number(givens)) & held
+    if strays or changed:
+        i = min([cells.index(value) for value in strays] + [_first(changed)] * (changed > 0))
         place, value = f"row {i // size + 1}, column {i % size + 1} is", cells[i]
         if value <= size:
             return f"wrong given: {place} {givens[i]} in the puzzle, not {value}"
         return f"wrong cell: {place} {value if value < 100 else 'over 99'}, not between 1 and {size}"
     if missing := _missing(cells, size):
-        u = ((missing & -missing).bit_length() - 1) // 8  # the first byte that is not zero
+        u = _first(missing)
         values = [cells[i] for i in _shape(size).units[u]]
         twice = next(value for value in values if values.count(value) > 1)
         return f"wrong cell: {('row', 'column', 'box')[u // size]} {u % size + 1} holds {twice} twice"
@@ -547,6 +539,12 @@ def _missing(cells: bytes, size: int) -> int:
             held |= held >> apart * 3 * size * 8
         missing |= full & ~held
     return missing
+
+
+def _blank(cells: bytes, size: int, blank: str = "blank") -> str:
+    """Where the first blank of a grid is, or an empty string."""
+    row, column = divmod(cells.find(0), size)
+    return f"incomplete: row {row + 1}, column {column + 1} is {blank}" if 0 in cells else ""
 
 
 # --- grading ---------------------------------------------------------------------------------------------
@@ -614,7 +612,7 @@ def _grade(text: str, task: str | None, calls: Sequence[tuple[str, dict]] = ()) 
     env, accepted, refusal = _replay(task, calls)
     reward = env.get_reward()
     if accepted:
-        reason = env._why()
+        reason = env._fault or _blank(env._cells, env._size, "still blank") or "solved"
     else:
         reason = refusal if calls else _read_answer(text, env._size)[1]
     kind = "" if reward else reason.partition(":")[0]
@@ -947,7 +945,6 @@ _MARKS: _Edits = [  # around the cells of one line
     (re.compile("[\u2600-\u260f\u2612-\u27bf\u2b00-\u2b1a\u2b1d-\u2bff\U0001f000-\U0001faff`]"), " "),  # ticks, emoji
     (re.compile(r"(?<!~)~~[^~\n]{1,40}~~(?!~)"), " "),
     (re.compile(r"(?<![\w*])(\*{1,3}|__)(?=[^\s*_])([^*\n]{0,99}?[^\s*_])\1(?![\w*])"), r"\2"),
-    (re.compile(r"\A[ \t\\>•]+|[ \t\\>•]+\Z"), ""),
     (re.compile(r"(?<=[0-9])[*^'’](?![0-9*^])"), ""),  # a filled cell, as in 1 2* 3
 ]
 _ONE_SIGN = dict.fromkeys(map(ord, "⬜⬛◻◼▢☐"), "_") | dict.fromkeys(
@@ -976,35 +973,26 @@ def _plain_lines(text: str) -> list[str]:
     return text.split("\n")
 
 
-class _Signs(NamedTuple):
-    """How parts of a grid look at one size."""
-
-    cell: re.Pattern
-    row: re.Pattern  # cells and separators
-    even: re.Pattern  # a full row with one separator all along
-    flat: re.Pattern  # a full grid in one line
-
-
 @cache
-def _signs(size: int) -> _Signs:
+def _signs(size: int) -> list[re.Pattern]:
+    """A cell; cells and separators; a full row with one separator all along; a full grid in one line."""
     letter = r"|[A-G](?![A-Za-z0-9])" if size > 9 else ""  # 10 to 16
-    cell = rf"[0-9]+{letter}|__?|[_.*x?X□·]" if size > 9 else r"[0-9]|[_.*x?X□·]"
     value = "[1-9][0-9]?" if size > 9 else "[1-9]"
     patterns = (
-        cell,
+        rf"[0-9]+{letter}|__?|[_.*x?X□·]" if size > 9 else r"[0-9]|[_.*x?X□·]",
         rf"(?:[0-9_.*x?X□·\s{_DRAWN},;&/\"']{letter})+",
         rf"{value}(?:([^\w\s]|\s?[^\w\s]\s){value})(?:\1{value}){{{size - 2}}}",
         rf"(?<![0-9])(?:[1-9][\s,;|/.-]{{0,3}}){{{size * size}}}(?![0-9])",
     )
-    return _Signs(*map(re.compile, patterns))
+    return [re.compile(pattern) for pattern in patterns]
 
 
 def _cells_of(line: str, size: int) -> list[int] | None:
     """The values of a line that holds cells and separators only (0 for a blank), else None."""
-    signs = _signs(size)
-    if signs.even.fullmatch(line):
+    cell, cells, even, _ = _signs(size)
+    if even.fullmatch(line):
         return [int(token) for token in re.findall("[0-9]+", line)]
-    if not signs.row.fullmatch(line):
+    if not cells.fullmatch(line):
         return None
     for separator in _DRAWN + "&,;\t":
         if separator in line:
@@ -1015,7 +1003,7 @@ def _cells_of(line: str, size: int) -> list[int] | None:
                 fields.pop(0)
             if len(fields) == size and all(len(field) < 2 or (size > 9 and field.isdigit()) for field in fields):
                 return [_value(field) for field in fields]
-    tokens = list(line) if len(line) == size > 9 else signs.cell.findall(line)  # each sign a cell
+    tokens = list(line) if len(line) == size > 9 else cell.findall(line)  # each sign a cell
     if len(tokens) == size + 1 and line.endswith("."):  # the end of a sentence
         tokens.pop()
     return [_value(token) for token in tokens]
@@ -1036,7 +1024,7 @@ def _row_of(line: str, size: int) -> tuple[list[int] | None, str]:
         return raw, ""
     if (lead := _LEAD.fullmatch(line)) and _ACROSS.search(lead[1]):
         return None, line
-    bare = _edit(line, _MARKS)
+    bare = _edit(line, _MARKS).strip(" \t\\>•")
     cells = _cells_of(bare, size)
     for found in (cells, raw):  # stars may be blanks or make bold
         if found and len(found) in (size, size * size):
@@ -1068,7 +1056,7 @@ class _Block:
 
 def _blocks(text: str, size: int) -> list[_Block]:
     blocks: list[_Block] = []
-    block, prose, whole = _Block(), [], size * size
+    block, prose, whole, (*_, flat) = _Block(), [], size * size, _signs(size)
     for line in _plain_lines(text):
         if not line.strip():
             block.gaps.append(len(block.rows))
@@ -1077,7 +1065,7 @@ def _blocks(text: str, size: int) -> list[_Block]:
             block.ruled |= len(block.rows) == 1 and "-" in line
             continue
         cells, words = _row_of(line, size) if len(line) < 20_000 else (None, "")
-        if cells is None and size < 10 and (found := _signs(size).flat.search(line[:20_000])):
+        if cells is None and size < 10 and (found := flat.search(line[:20_000])):
             cells, words = [int(char) for char in found[0] if char.isdigit()], line[: found.start()]
         if cells is None and _LABEL_ALONE.fullmatch(words):
             continue
@@ -1144,21 +1132,18 @@ _ALIKE = bytes(49 if 48 <= i < 58 or i == 95 else i for i in range(256))  # digi
 _NO_CELLS = bytes(set(range(256)) - set(b"0123456789_"))
 
 
-def _read_usual(text: str, size: int) -> bytes | None:
-    """The cells of the grid in a text of a usual form, 0 for a blank; of a 16x16, rows of values and spaces only."""
-    if size < 10:
-        signs = text.encode() if text.isascii() else b""
-        return signs.translate(_TO_VALUES, _NO_CELLS) if _is_usual(signs.translate(_ALIKE), size) else None
-    rows = [line.split() for line in text.strip().split("\n")]
-    if [len(row) for row in rows] == [size] * size and all(value in _CODES for row in rows for value in row):
-        return bytes(_CODES[value] for row in rows for value in row)
-    return None
+def _quick(text: str, size: int, blanks: bool = False) -> bytes | None:
+    """The cells of a grid in a usual form, where the longer way could only say the same. `blanks` may be in it, as 0.
 
-
-def _quick(text: str, size: int) -> bytes | None:
-    """The cells of a full grid in a usual form, where the longer way could only say the same."""
-    cells = _read_usual(text, size)
-    return None if cells is None or 0 in cells else cells
+    Of a 16x16, rows of values and spaces only."""
+    cells = None
+    if size > 9:
+        rows = [line.split() for line in text.strip().split("\n")]
+        if [len(row) for row in rows] == [size] * size and all(value in _CODES for row in rows for value in row):
+            cells = bytes(_CODES[value] for row in rows for value in row)
+    elif text.isascii() and _is_usual((signs := text.encode()).translate(_ALIKE), size):
+        cells = signs.translate(_TO_VALUES, _NO_CELLS)
+    return None if cells is None or (0 in cells and not blanks) else cells
 
 
 def _read_answer(text: str, size: int) -> tuple[bytes | None, str]:
@@ -1194,9 +1179,8 @@ def _offers(text: str, size: int) -> tuple[list[tuple[bytes, str]], str]:
             fault = problem
         for grid in grids:
             cells = bytes(value for row in grid for value in row)
-            if 0 in cells:
-                r, c = divmod(cells.index(0), size)
-                fault = f"incomplete: row {r + 1}, column {c + 1} is blank"
+            if blank := _blank(cells, size):
+                fault = blank
             elif not offered or cells != offered[-1][0]:
                 offered.append((cells, prose))
                 prose = ""
@@ -1210,7 +1194,7 @@ def _read_puzzle(text: str, size: int | None = None) -> tuple[bytes, int]:
     for n in [size] if size else BOX:
         if n not in BOX:
             raise ValueError(f"size must be 4, 6, 9 or 16, got {size!r}")
-        cells = _read_usual(text, n)
+        cells = _quick(text, n, blanks=True)
         if cells is None:
             grids = [grid for block in _blocks(text, n) for grid in _grids(block, n)[0]]
             cells = bytes(value for row in grids[0] for value in row) if len(grids) == 1 else None
