@@ -64,7 +64,7 @@ class _Shape(NamedTuple):
     units: tuple[tuple[int, ...], ...]  # rows, then columns, then boxes: the cells of each
     diagonal: tuple[int, ...]  # boxes that share no row and no column
     planes: bytes  # the first cells of all units, then the second cells of all units, ...
-    full: list[int]  # a byte for each unit with a bit for each value
+    full: list[int]  # for each table of `_BITS` that is needed: a byte for each unit, with the bits of all values
 
 
 @cache
@@ -74,7 +74,7 @@ def _shape(size: int) -> _Shape:
     of = tuple((r, size + c, 2 * size + r // height * across + c // width) for r in range(size) for c in range(size))
     units = tuple(tuple(i for i, mine in enumerate(of) if u in mine) for u in range(3 * size))
     diagonal = tuple(2 * size + k * across + k for k in range(min(across, size // height)))
-    full = [_number(bytes([sum(_VALUES[:size].translate(bits))]) * 3 * size) for bits in _BITS[: 1 if size < 9 else 2]]
+    full = [_number(bytes([sum(_VALUES[:size].translate(bits))]) * 3 * size) for bits in _BITS[: 1 if size < 10 else 2]]
     return _Shape(of, units, diagonal, bytes(i for plane in zip(*units) for i in plane), full)
 
 
@@ -330,8 +330,7 @@ def make_rows(
                 f"blanks must be a number from 1 to {size * size - 1} or a pair (fewest, most) of them, got {blanks!r}"
             )
         (fewest, most), level_singles = span, None
-    if singles is None:
-        singles = level_singles
+    singles = level_singles if singles is None else singles
     rng = random.Random(f"sudoku {seed} {split} {size} {fewest} {most} {singles}")
     kind, more = (f"sudoku-{size}-place", {"interactive": True}) if interactive else (f"sudoku-{size}", {})
     rows, seen, misses = [], set(), 0
@@ -495,9 +494,10 @@ def _task(task: str) -> _Task:
     return _Task(givens, size, bool(fields.get("interactive")), _number(givens.translate(_HELD)))
 
 
-_HELD = bytes([0] + [255] * 255)  # byte table
+# A full grid is checked as long numbers with a byte for each cell, the first lowest.
+_HELD = bytes([0] + [255] * 255)  # byte table: all ones for a value
 _VALUES = bytes(range(1, 17))
-# Byte tables: each value to a bit of its own. Two, for a byte has 8 bits.
+# Byte tables: a bit of its own for each value, of 1 to 8 in the first, of 9 to 16 in the second.
 _BITS = [bytes(1 << v - low if low <= v < low + 8 else 0 for v in range(256)) for low in (1, 9)]
 
 
@@ -521,24 +521,27 @@ def _fault(cells: bytes, task: str) -> str:
         if value <= size:
             return f"wrong given: {place} {givens[i]} in the puzzle, not {value}"
         return f"wrong cell: {place} {value if value < 100 else 'over 99'}, not between 1 and {size}"
-    if missing := _missing(cells, size):
-        u = _first(missing)
+    if wrong := _wrong_units(cells, size):
+        u = _first(wrong)
         values = [cells[i] for i in _shape(size).units[u]]
         twice = next(value for value in values if values.count(value) > 1)
         return f"wrong cell: {('row', 'column', 'box')[u // size]} {u % size + 1} holds {twice} twice"
     return ""
 
 
-def _missing(cells: bytes, size: int) -> int:
-    """A long number with a byte for each unit, the first lowest; not zero where the unit lacks a value."""
-    shape, missing = _shape(size), 0
+def _wrong_units(cells: bytes, size: int) -> int:
+    """A number with a byte for each unit, the first lowest: not zero where the unit holds a value twice.
+
+    Each value that has a bit must be there an odd number of times. A 9 needs no bit: with 1 to 8 there, only a 9 can be
+    the ninth without making another value even."""
+    shape, wrong, plane = _shape(size), 0, 3 * size * 8
     values = shape.planes.translate(cells.ljust(256))
     for bits, full in zip(_BITS, shape.full):
-        held = _number(values.translate(bits))
-        for apart in (1, 2, 4, 8):  # unite the bits of cells side by side, then of pairs, fours, eights
-            held |= held >> apart * 3 * size * 8
-        missing |= full & ~held
-    return missing
+        odd = _number(values.translate(bits))
+        for apart in (1, 2, 4, 8):  # the first cells with the second, these two with the next two, fours, eights
+            odd ^= odd >> apart * plane
+        wrong |= full & ~odd
+    return wrong
 
 
 def _blank(cells: bytes, size: int, blank: str = "blank") -> str:
@@ -1055,6 +1058,7 @@ class _Block:
 
 
 def _blocks(text: str, size: int) -> list[_Block]:
+    """The runs of rows in a text; a full grid in one line is a run of its own."""
     blocks: list[_Block] = []
     block, prose, whole, (*_, flat) = _Block(), [], size * size, _signs(size)
     for line in _plain_lines(text):
@@ -1085,7 +1089,7 @@ def _blocks(text: str, size: int) -> list[_Block]:
     return blocks
 
 
-def _grids(block: _Block, size: int) -> tuple[list[list[list[int]]], str]:
+def _grids(block: _Block, size: int) -> tuple[list[bytes], str]:
     """The grids in a run of rows, and the fault if there are none."""
     rows, gaps = block.rows, block.gaps
     counts = list(range(1, size + 1)), list(range(size))
@@ -1100,30 +1104,22 @@ def _grids(block: _Block, size: int) -> tuple[list[list[list[int]]], str]:
         parts = _rows(rows, size)
     if not parts:
         return [], f"format: found {len(rows)} rows together, not {size}"
-    for part in parts:
-        for r, row in enumerate(part):
-            if len(row) != size:
-                return [], f"format: row {r + 1} has {len(row)} values, not {size}"
-    return parts, ""
+    for r, row in enumerate(row for part in parts for row in part):
+        if len(row) != size:
+            return [], f"format: row {r % size + 1} has {len(row)} values, not {size}"
+    return [bytes(value for row in part for value in row) for part in parts], ""
 
 
-# Most answers have one of a few forms, which one pattern can tell for sure. It is matched with every value as a 1, and
-# so a form that comes again is only looked up.
-
-
-@cache
-def _usual(size: int) -> re.Pattern:
-    """One grid with spaces, commas or bars, perhaps lines around it in which nothing could be taken for a cell."""
+@lru_cache(maxsize=1024)  # a policy writes in the same form again and again
+def _is_usual(form: bytes, size: int) -> bool:
+    """Whether a text, with a 1 for every value in it, is one grid with spaces, commas or bars between the values, and
+    perhaps lines around it in which nothing could be taken for a cell."""
     signs = r"[^A-Za-z\n]*(?:[.*x?X]|[A-Pa-p][\"']?\s*[:.)|])|[^\n]*[.*x?X|,;][^A-Za-z\n]*[.*x?X|,;]"
     other = rf"(?!{signs})[^0-9<\[({{\\&\n]*"
     row = rf"1(?:[ \t]*+(?:[|,][ \t]*+)?+1){{{size - 1}}}[ \t|]*+"
     rows = rf"{row}(?:\n(?:[-+|=: \t]*\n)*[ \t|]*+{row}){{{size - 1}}}"
-    return re.compile(rf"(?!\s*(?:assistant)?analysis)(?:{other}\n)*[ \t|]*{rows}(?:\n{other})*".encode())
-
-
-@lru_cache(maxsize=1024)
-def _is_usual(form: bytes, size: int) -> bool:
-    return bool(_usual(size).fullmatch(form))
+    usual = rf"(?!\s*(?:assistant)?analysis)(?:{other}\n)*[ \t|]*{rows}(?:\n{other})*"
+    return bool(re.fullmatch(usual.encode(), form))
 
 
 _CODES = {str(v): v for v in range(1, 17)} | dict.fromkeys("_.*x?X0□·", 0)
@@ -1177,8 +1173,7 @@ def _offers(text: str, size: int) -> tuple[list[tuple[bytes, str]], str]:
         grids, problem = _grids(block, size)
         if problem and len(block.rows) > 1:
             fault = problem
-        for grid in grids:
-            cells = bytes(value for row in grid for value in row)
+        for cells in grids:
             if blank := _blank(cells, size):
                 fault = blank
             elif not offered or cells != offered[-1][0]:
@@ -1197,7 +1192,7 @@ def _read_puzzle(text: str, size: int | None = None) -> tuple[bytes, int]:
         cells = _quick(text, n, blanks=True)
         if cells is None:
             grids = [grid for block in _blocks(text, n) for grid in _grids(block, n)[0]]
-            cells = bytes(value for row in grids[0] for value in row) if len(grids) == 1 else None
+            cells = grids[0] if len(grids) == 1 else None
         if cells is not None and max(cells) <= n:
             return cells, n
     raise ValueError(f"not a puzzle of {size or '4, 6, 9 or 16'} rows: {text!r:.200}")
