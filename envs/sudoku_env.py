@@ -431,17 +431,13 @@ class SudokuEnv:
         if self._givens[i]:
             raise ValueError(f"row {row}, column {column} is a given {self._givens[i]}; choose a blank cell")
         of, units = _shape(size)[:2]
-        cells = bytearray(self._cells)
-        cells[i] = 0
         for u, kind in zip(of[i], ("row", "column", "box")):
-            if value and value in map(cells.__getitem__, units[u]):
+            if value and value in [self._cells[j] for j in units[u] if j != i]:
                 raise ValueError(f"{value} is already in that {kind}; choose another value")
-        cells[i] = value
-        self._cells = bytes(cells)
+        self._cells = self._cells[:i] + bytes([value]) + self._cells[i + 1 :]
         if 0 not in self._cells:
             self._done, self._fault = True, _fault(self._cells, self._task)
-            return _text(self._cells, size) + "\nSolved."
-        return _text(self._cells, size)
+        return _text(self._cells, size) + "\nSolved." * self._done
 
     def submit(self, grid: str) -> str:
         """Hand in the whole solved grid. The first complete grid handed in is final.
