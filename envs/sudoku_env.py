@@ -21,9 +21,11 @@ import json
 import random
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from hashlib import sha256
+from itertools import islice
 from typing import NamedTuple
 
 BOX = {4: (2, 2), 6: (2, 3), 9: (3, 3), 16: (4, 4)}  # size: rows and columns of a box
@@ -61,6 +63,8 @@ class _Shape(NamedTuple):
     of: tuple[tuple[int, int, int], ...]  # cell -> its row, column and box, as indices into `units`
     units: tuple[tuple[int, ...], ...]  # rows, then columns, then boxes: the cells of each
     diagonal: tuple[int, ...]  # boxes that share no row and no column
+    planes: bytes  # the first cells of all units, then the second cells of all units, ...
+    full: list[int]  # for each table of `_BITS` that is needed: a byte for each unit, with the bits of all values
 
 
 @cache
@@ -69,7 +73,9 @@ def _shape(size: int) -> _Shape:
     across = size // width
     of = tuple((r, size + c, 2 * size + r // height * across + c // width) for r in range(size) for c in range(size))
     units = tuple(tuple(i for i, mine in enumerate(of) if u in mine) for u in range(3 * size))
-    return _Shape(of, units, tuple(2 * size + k * across + k for k in range(min(across, size // height))))
+    diagonal = tuple(2 * size + k * across + k for k in range(min(across, size // height)))
+    full = [_number(bytes([sum(_VALUES[:size].translate(bits))]) * 3 * size) for bits in _BITS[: 1 if size < 10 else 2]]
+    return _Shape(of, units, diagonal, bytes(i for plane in zip(*units) for i in plane), full)
 
 
 def _used(cells: Sequence[int], size: int) -> list[int] | None:
@@ -87,77 +93,80 @@ def _used(cells: Sequence[int], size: int) -> list[int] | None:
 def _singles(cells: list[int], used: list[int], size: int) -> tuple[int, int] | None:
     """Fill in all singles, in place. Returns the blank cell with the fewest candidates and their mask:
     (-1, 0) when the board is full, None when a cell or a value has no place left."""
-    of, units, _ = _shape(size)
-    full = (2 << size) - 2
+    of, full = _shape(size).of, (2 << size) - 2
+    masks = [0] * size * size  # the candidates of the blank cells
     blank = [i for i, value in enumerate(cells) if not value]
     while blank:
-        best, best_mask, fewest, left = -1, 0, size + 1, []
-        masks = {}
+        left = []
         for i in blank:
             r, c, b = of[i]
             mask = full & ~(used[r] | used[c] | used[b])
-            if not mask & (mask - 1):
-                if not mask:
-                    return None
-                cells[i] = mask.bit_length() - 1
-                used[r] |= mask
-                used[c] |= mask
-                used[b] |= mask
-                continue
-            left.append(i)
-            masks[i] = mask
-            count = mask.bit_count()
-            if count < fewest:
-                best, best_mask, fewest = i, mask, count
-        if len(left) < len(blank):
-            blank = left
-            continue
-        for u, unit in enumerate(units):  # nothing naked is left: look for a value with one place
-            once = twice = 0
-            for i in unit:
-                if not cells[i]:
-                    twice |= once & masks[i]
-                    once |= masks[i]
-            if once | used[u] != full:
+            if mask & (mask - 1):
+                left.append(i)
+                masks[i] = mask
+            elif mask:
+                _put(mask, i, cells, used, size)
+                masks[i] = 0
+            else:
                 return None
-            only = once & ~twice
-            if only:
-                bit = only & -only
-                i = next(i for i in unit if not cells[i] and masks[i] & bit)
-                cells[i] = bit.bit_length() - 1
-                for v in of[i]:
-                    used[v] |= bit
-                break
-        else:
-            return best, best_mask
-        blank = [i for i in blank if not cells[i]]
+        if len(left) == len(blank):  # no cell has only one candidate: look for a value with only one place
+            if (place := _place(masks, used, size)) is None:
+                return None
+            i, bit = place
+            if not bit:
+                fewest = min(blank, key=lambda i: masks[i].bit_count())
+                return fewest, masks[fewest]
+            _put(bit, i, cells, used, size)
+            masks[i] = 0
+            left.remove(i)
+        blank = left
     return -1, 0
 
 
-def _search(cells: list[int], used: list[int], size: int, found: list, at_most: int, steps: int, rng=None) -> int:
-    """Depth-first search; appends up to `at_most` full boards to `found`. Returns the steps left, -1 if none."""
-    steps -= 1
-    if steps < 0:
-        return -1
-    choice = _singles(cells, used, size)
-    if choice is None:
-        return steps
+def _put(bit: int, i: int, cells: list[int], used: list[int], size: int) -> None:
+    """Write the value of a bit into a blank cell."""
+    cells[i] = bit.bit_length() - 1
+    r, c, b = _shape(size).of[i]
+    used[r] |= bit
+    used[c] |= bit
+    used[b] |= bit
+
+
+def _place(masks: list[int], used: list[int], size: int) -> tuple[int, int] | None:
+    """A cell, and the bit of a value that has its only place in a unit there; (-1, 0) where there is no such value,
+    None where a value has no place at all."""
+    full = (2 << size) - 2
+    for u, unit in enumerate(_shape(size).units):
+        once = twice = 0
+        for i in unit:
+            twice |= once & masks[i]
+            once |= masks[i]
+        if once | used[u] != full:
+            return None
+        if only := once & ~twice:
+            bit = only & -only
+            return next(i for i in unit if masks[i] & bit), bit
+    return -1, 0
+
+
+def _boards(cells: list[int], used: list[int], size: int, nodes: list[int], rng=None) -> Iterator[list[int]]:
+    """Full boards by depth-first search, until the number in `nodes` is used up: then it is -1."""
+    nodes[0] -= 1
+    if nodes[0] < 0 or (choice := _singles(cells, used, size)) is None:
+        return
     cell, mask = choice
     if cell < 0:
-        found.append(cells)
-        return steps
+        yield cells
+        return
     values = [v for v in range(1, size + 1) if mask >> v & 1]
     if rng:
         rng.shuffle(values)
     for value in values:
         next_cells, next_used = cells[:], used[:]
-        next_cells[cell] = value
-        for u in _shape(size).of[cell]:
-            next_used[u] |= 1 << value
-        steps = _search(next_cells, next_used, size, found, at_most, steps, rng)
-        if steps < 0 or len(found) >= at_most:
-            break
-    return steps
+        _put(1 << value, cell, next_cells, next_used, size)
+        yield from _boards(next_cells, next_used, size, nodes, rng)
+        if nodes[0] < 0:
+            return
 
 
 def solve(puzzle: str, size: int | None = None, at_most: int = 1, max_steps: int = 20_000) -> list[str] | None:
@@ -176,30 +185,29 @@ def solve(puzzle: str, size: int | None = None, at_most: int = 1, max_steps: int
         ValueError: the text is not a puzzle.
     """
     cells, size = _read_puzzle(puzzle, size)
-    used, found = _used(cells, size), []
+    used, nodes = _used(cells, size), [max_steps]
     if used is None:
         return []
-    if _search(list(cells), used, size, found, at_most, max_steps) < 0:
-        return None
-    return [_text(cells, size) for cells in found]
+    found = list(islice(_boards(list(cells), used, size, nodes), at_most))
+    return None if nodes[0] < 0 else [_text(cells, size) for cells in found]
 
 
 def _text(cells: Sequence[int], size: int) -> str:
     """The board as text: a row a line, values separated by spaces, `_` for a blank."""
-    if size < 10:
-        text = bytearray(_empty(size))
-        text[::2] = bytes(cells).translate(_TO_DIGIT)
-        return text.decode()
-    return "\n".join(" ".join(str(v or "_") for v in cells[i : i + size]) for i in range(0, size * size, size))
+    if size > 9:
+        return "\n".join(" ".join(str(value or "_") for value in row) for row in _rows(cells, size))
+    text = bytearray(b" ") * (2 * size * size - 1)
+    text[::2] = bytes(cells).translate(_TO_SIGN)
+    text[2 * size - 1 :: 2 * size] = b"\n" * (size - 1)
+    return text.decode()
 
 
-_TO_DIGIT = b"_123456789".ljust(256, b"?")
+_TO_SIGN = b"_123456789".ljust(256, b"?")  # byte table
 
 
-@cache
-def _empty(size: int) -> bytes:
-    """The text of a board without values."""
-    return b"\n".join([b" ".join([b"_"] * size)] * size)
+def _rows(cells, size: int) -> list:
+    """What belongs to the cells, in rows."""
+    return [cells[i : i + size] for i in range(0, len(cells), size)]
 
 
 # --- tasks -----------------------------------------------------------------------------------------------
@@ -219,65 +227,70 @@ def _random_grid(size: int, split: str, rng: random.Random) -> list[int]:
         for u in shape.diagonal:
             for i, value in zip(shape.units[u], rng.sample(range(1, size + 1), size)):
                 cells[i] = value
-        found: list[list[int]] = []
-        _search(cells, _used(cells, size), size, found, 1, 4 * size * size, rng)
-        if found and split_of(_text(found[0], size)) == split:
-            return found[0]
+        full = next(_boards(cells, _used(cells, size), size, [4 * size * size], rng), None)
+        if full and split_of(_text(full, size)) == split:
+            return full
 
 
 def _dig(cells: list[int], size: int, blanks: int, singles: bool | None, rng: random.Random) -> bool:
-    """Empty `blanks` cells in place, the solution staying the only one. False if this grid allows no such puzzle.
-
-    A cell that a single gives back at once can go without a search: whoever fills it in has the board before."""
-    of, units, _ = _shape(size)
-    used = _used(cells, size)
-    full = cells[:]
+    """Empty `blanks` cells in place, the solution staying the only one. False if this grid allows no such puzzle."""
+    full, used = cells[:], _used(cells, size)
     order = rng.sample(range(size * size), size * size)
     kept = []
-    for n, i in enumerate(order):
+    for i in order:  # a cell that a single gives back at once needs no search: whoever fills it in has the board before
         if not blanks and singles is not False:
-            kept += order[n:]
             break
-        value, bit = cells[i], 1 << cells[i]
-        cells[i] = 0
-        for u in of[i]:
-            used[u] ^= bit
-        r, c, b = of[i]
-        naked = (used[r] | used[c] | used[b] | bit).bit_count() == size
-        if naked or any(
-            all(cells[j] or j == i or bit & (used[of[j][0]] | used[of[j][1]] | used[of[j][2]]) for j in units[u])
-            for u in of[i]
-        ):
+        if _empty_single(i, cells, used, size):
             blanks -= 1
-            continue
-        kept.append(i)
-        cells[i] = value
-        for u in of[i]:
-            used[u] ^= bit
+        else:
+            kept.append(i)
     stuck = False  # whether singles no longer suffice
     for i in kept:
         if blanks <= 0 and (stuck or singles is not False):
             break
-        value, cells[i] = cells[i], 0
-        rest, rest_used = cells[:], _used(cells, size)
-        by_singles = _singles(rest, rest_used, size) == (-1, 0)
-        unique = by_singles
-        if not by_singles and not singles:
-            found: list[list[int]] = []
-            unique = _search(rest, rest_used, size, found, 2, 500) >= 0 and len(found) == 1
-        if unique:
+        cells[i] = 0
+        if nodes := _nodes(cells, size, 1 if singles else 500):
             blanks -= 1
-            stuck = not by_singles
+            stuck = nodes > 1
         else:
-            cells[i] = value
+            cells[i] = full[i]
     for i in order:  # too many: give back those that leave it as hard
         if blanks < 0 and not cells[i]:
             cells[i] = full[i]
-            if _singles(cells[:], _used(cells, size), size) == (-1, 0):
+            if _nodes(cells, size, 1):
                 cells[i] = 0
             else:
                 blanks += 1
     return not blanks and (stuck or singles is not False)
+
+
+def _empty_single(i: int, cells: list[int], used: list[int], size: int) -> bool:
+    """Empty a cell, in place, if its value is then a single."""
+    of, units = _shape(size)[:2]
+    bit, (row, column, box) = 1 << cells[i], of[i]
+    only_candidate = (used[row] | used[column] | used[box]).bit_count() == size
+    cells[i] = 0
+    for u in of[i]:
+        used[u] ^= bit
+    if only_candidate:
+        return True
+    for u in of[i]:
+        for j in units[u]:
+            if not cells[j] and j != i:
+                r, c, b = of[j]
+                if not bit & (used[r] | used[c] | used[b]):
+                    break  # the value has another place in this unit
+        else:
+            return True
+    _put(bit, i, cells, used, size)
+    return False
+
+
+def _nodes(cells: list[int], size: int, at_most: int) -> int:
+    """Search nodes to find the only solution, 1 where singles suffice; 0 if there are more solutions or nodes."""
+    nodes = [at_most]
+    found = list(islice(_boards(cells[:], _used(cells, size), size, nodes), 2))
+    return at_most - nodes[0] if nodes[0] >= 0 and len(found) == 1 else 0
 
 
 def make_rows(
@@ -317,16 +330,17 @@ def make_rows(
                 f"blanks must be a number from 1 to {size * size - 1} or a pair (fewest, most) of them, got {blanks!r}"
             )
         (fewest, most), level_singles = span, None
-    if singles is None:
-        singles = level_singles
+    singles = level_singles if singles is None else singles
     rng = random.Random(f"sudoku {seed} {split} {size} {fewest} {most} {singles}")
+    kind, more = (f"sudoku-{size}-place", {"interactive": True}) if interactive else (f"sudoku-{size}", {})
     rows, seen, misses = [], set(), 0
     while len(rows) < n:
         cells = _random_grid(size, split, rng)
         solution = _text(cells, size)
         if _dig(cells, size, rng.randint(fewest, most), singles, rng) and (puzzle := _text(cells, size)) not in seen:
             seen.add(puzzle)
-            rows.append(_row(puzzle, size, interactive))
+            prompt = [{"role": "user", "content": _prompt(puzzle, size, interactive)}]
+            rows.append(_row(puzzle, size, prompt, kind, **more))
             assert score(solution, rows[-1]).reward == 1.0  # and so it is remembered for the answers to come
             misses = 0
         elif (misses := misses + 1) > 300:
@@ -337,15 +351,11 @@ def make_rows(
     return rows
 
 
-def _row(puzzle: str, size: int, interactive: bool) -> dict:
-    task = {"puzzle": puzzle, "size": size} | ({"interactive": True} if interactive else {})
+def _row(puzzle: str, size: int, prompt: list[dict], kind: str, **more) -> dict:
+    """A row; `kind` is how its id begins."""
     digest = sha256(puzzle.encode()).hexdigest()[:12]
-    return {
-        "prompt": [{"role": "user", "content": _prompt(puzzle, size, interactive)}],
-        "environment": "sudoku",
-        "task_id": f"sudoku-{size}-{'place-' if interactive else ''}{digest}",
-        "task": json.dumps(task),
-    }
+    task = json.dumps({"puzzle": puzzle, "size": size} | more)
+    return {"prompt": prompt, "environment": "sudoku", "task_id": f"{kind}-{digest}", "task": task}
 
 
 def _prompt(puzzle: str, size: int, interactive: bool) -> str:
@@ -372,16 +382,12 @@ def rows_from_nemo_gym(records: Iterable[dict]) -> list[dict]:
             grid = record["metadata"]["puzzle"]
             if not all(type(value) is int for line in grid for value in line):
                 raise ValueError("the puzzle must be lists of numbers")
-            puzzle = "\n".join(" ".join(str(value or "_") for value in line) for line in grid)
-            givens, size = _read_puzzle(puzzle, len(grid))
+            givens, size = _read_puzzle("\n".join(" ".join(str(v or "_") for v in line) for line in grid), len(grid))
             messages = record["responses_create_params"]["input"]
             prompt = [{"role": message["role"], "content": message["content"]} for message in messages]
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise ValueError(f"record {number}: not a Sudoku row ({type(error).__name__}: {error})") from error
-        text = _text(givens, size)
-        digest = sha256(text.encode()).hexdigest()[:12]
-        task = json.dumps({"puzzle": text, "size": size})
-        rows.append({"prompt": prompt, "environment": "sudoku", "task_id": f"nemo-gym-{digest}", "task": task})
+        rows.append(_row(_text(givens, size), size, prompt, "nemo-gym"))
     return rows
 
 
@@ -424,18 +430,14 @@ class SudokuEnv:
         i = (row - 1) * size + column - 1
         if self._givens[i]:
             raise ValueError(f"row {row}, column {column} is a given {self._givens[i]}; choose a blank cell")
-        of, units, _ = _shape(size)
-        cells = bytearray(self._cells)
-        cells[i] = 0
+        of, units = _shape(size)[:2]
         for u, kind in zip(of[i], ("row", "column", "box")):
-            if value and value in map(cells.__getitem__, units[u]):
+            if value and value in [self._cells[j] for j in units[u] if j != i]:
                 raise ValueError(f"{value} is already in that {kind}; choose another value")
-        cells[i] = value
-        self._cells = bytes(cells)
+        self._cells = self._cells[:i] + bytes([value]) + self._cells[i + 1 :]
         if 0 not in self._cells:
             self._done, self._fault = True, _fault(self._cells, self._task)
-            return _text(self._cells, size) + "\nSolved."
-        return _text(self._cells, size)
+        return _text(self._cells, size) + "\nSolved." * self._done
 
     def submit(self, grid: str) -> str:
         """Hand in the whole solved grid. The first complete grid handed in is final.
@@ -469,15 +471,6 @@ class SudokuEnv:
             raise ValueError(f"all {self._limit} calls are used up; answer without a tool call")
         self._calls += 1
 
-    def _why(self) -> str:
-        """The reason for the reward, in plain words."""
-        if self._fault:
-            return self._fault
-        if 0 in self._cells:
-            r, c = divmod(self._cells.index(0), self._size)
-            return f"incomplete: row {r + 1}, column {c + 1} is still blank"
-        return "solved"
-
 
 ENV = SudokuEnv
 _SMALL = json.dumps({"puzzle": "1 _ 3 4\n3 4 1 _\n2 1 _ 3\n_ 3 2 1", "size": 4})
@@ -497,40 +490,11 @@ def _task(task: str) -> _Task:
     return _Task(givens, size, bool(fields.get("interactive")), _number(givens.translate(_HELD)))
 
 
-_HELD = b"\0".ljust(256, b"\xff")  # byte table
-
-
-# A full grid is checked as one long number, a byte for each cell, the first cell lowest. Values turn into bits, shifts
-# unite the bits of each unit in its first cell, and a unit that lacks a bit there holds another value twice.
-
-
-class _Check(NamedTuple):
-    values: bytes
-    bits: list[bytes]  # byte tables: each value to a bit of its own; two tables where there are more than 8 values
-    unions: list[tuple[list[int], int]]  # for rows, columns and boxes: the shifts, and all bits in the first cells
-
-
-@cache
-def _check(size: int) -> _Check:
-    (height, width), units, unions = BOX[size], _shape(size).units, []
-    bits = [bytes(1 << v - low if low <= v <= min(size, low + 7) else 0 for v in range(256))
-            for low in range(1, size + 1, 8)]  # fmt: skip
-    row, column, box = _shifts(size, 8), _shifts(size, 8 * size), _shifts(width, 8) + _shifts(height, 8 * size)
-    for kind, shifts in enumerate((row, column, box)):
-        first = {unit[0] for unit in units[kind * size : (kind + 1) * size]}
-        full = [max(table) * 2 - 1 for table in bits]
-        unions.append((shifts, _number(bytes(ones * (i in first) for ones in full for i in range(size * size)))))
-    return _Check(bytes(range(1, size + 1)), bits, unions)
-
-
-def _shifts(n: int, apart: int) -> list[int]:
-    """Shifts that unite `n` bytes, each `apart` bits from the next, in the first: 4 for 9 bytes."""
-    shifts, done = [], 1
-    while done < n:
-        more = min(done, n - done)
-        shifts.append(more * apart)
-        done += more
-    return shifts
+# A full grid is checked as long numbers with a byte for each cell, the first lowest.
+_HELD = bytes([0] + [255] * 255)  # byte table: all ones for a value
+_VALUES = bytes(range(1, 17))
+# Byte tables: a bit of its own for each value, of 1 to 8 in the first, of 9 to 16 in the second.
+_BITS = [bytes(1 << v - low if low <= v < low + 8 else 0 for v in range(256)) for low in (1, 9)]
 
 
 def _number(cells: bytes) -> int:
@@ -545,27 +509,41 @@ def _first(number: int) -> int:
 def _fault(cells: bytes, task: str) -> str:
     """The first fault of a full grid, or an empty string."""
     givens, size, _, held = _task(task)
-    check, area = _check(size), size * size
+    strays = cells.translate(None, _VALUES[:size])
     changed = (_number(cells) ^ _number(givens)) & held
-    strays = cells.translate(None, check.values)
-    if changed or strays:
+    if strays or changed:
         i = min([cells.index(value) for value in strays] + [_first(changed)] * (changed > 0))
-        place = f"row {i // size + 1}, column {i % size + 1} is"
-        if cells[i] in check.values:
-            return f"wrong given: {place} {givens[i]} in the puzzle, not {cells[i]}"
-        return f"wrong cell: {place} {cells[i] if cells[i] < 100 else 'over 99'}, not between 1 and {size}"
-    number = _number(b"".join([cells.translate(table) for table in check.bits]))
-    for kind, (shifts, full) in enumerate(check.unions):
-        united = number
-        for shift in shifts:
-            united |= united >> shift
-        if lacking := full & ~united:
-            u = _shape(size).of[_first(lacking | lacking >> 8 * area) % area][kind]
-            values = [cells[i] for i in _shape(size).units[u]]
-            for value in values:
-                if values.count(value) > 1:
-                    return f"wrong cell: {('row', 'column', 'box')[kind]} {u % size + 1} holds {value} twice"
+        place, value = f"row {i // size + 1}, column {i % size + 1} is", cells[i]
+        if value <= size:
+            return f"wrong given: {place} {givens[i]} in the puzzle, not {value}"
+        return f"wrong cell: {place} {value if value < 100 else 'over 99'}, not between 1 and {size}"
+    if wrong := _wrong_units(cells, size):
+        u = _first(wrong)
+        values = [cells[i] for i in _shape(size).units[u]]
+        twice = next(value for value in values if values.count(value) > 1)
+        return f"wrong cell: {('row', 'column', 'box')[u // size]} {u % size + 1} holds {twice} twice"
     return ""
+
+
+def _wrong_units(cells: bytes, size: int) -> int:
+    """A number with a byte for each unit, the first lowest: not zero where the unit holds a value twice.
+
+    Each value that has a bit must be there an odd number of times. A 9 needs no bit: with 1 to 8 there, only a 9 can be
+    the ninth without making another value even."""
+    shape, wrong, plane = _shape(size), 0, 3 * size * 8
+    values = shape.planes.translate(cells.ljust(256))
+    for bits, full in zip(_BITS, shape.full):
+        odd = _number(values.translate(bits))
+        for apart in (1, 2, 4, 8):  # the first cells with the second, these two with the next two, fours, eights
+            odd ^= odd >> apart * plane
+        wrong |= full & ~odd
+    return wrong
+
+
+def _blank(cells: bytes, size: int, blank: str = "blank") -> str:
+    """Where the first blank of a grid is, or an empty string."""
+    row, column = divmod(cells.find(0), size)
+    return f"incomplete: row {row + 1}, column {column + 1} is {blank}" if 0 in cells else ""
 
 
 # --- grading ---------------------------------------------------------------------------------------------
@@ -632,16 +610,14 @@ def _grade(text: str, task: str | None, calls: Sequence[tuple[str, dict]] = ()) 
     calls = calls or parse(text, {"task": task or _SMALL})
     env, accepted, refusal = _replay(task, calls)
     reward = env.get_reward()
-    if not calls:
-        reason = _read_answer(text, env._size)[1]
-    elif accepted:
-        reason = env._why()
-    else:  # what `submit` refuses names its own kind
-        reason = refusal if refusal.startswith(_KINDS) else f"tool fault: {refusal}"
-    return Verdict(reward, reason, env.metrics, "" if reward else reason.partition(":")[0])
-
-
-_KINDS = ("no answer: ", "format: ", "incomplete: ", "several answers: ")
+    if accepted:
+        reason = env._fault or _blank(env._cells, env._size, "still blank") or "solved"
+    else:
+        reason = refusal if calls else _read_answer(text, env._size)[1]
+    kind = "" if reward else reason.partition(":")[0]
+    if kind and kind not in CAPABILITIES:  # what `submit` refuses names its own kind
+        kind, reason = "tool fault", f"tool fault: {reason}"
+    return Verdict(reward, reason, env.metrics, kind)
 
 
 _remembered = lru_cache(maxsize=4096)(_grade)  # a policy says the same thing again and again in a group
@@ -674,8 +650,7 @@ def view(episode: dict) -> list[dict]:
     line = ", ".join(text.format(n) for n, text in told if n) or "no rule broken"
     line = f"Board: {line}. Bold: given." if read or "reward" not in episode else "No grid could be read: the puzzle."
     board = [_cell(given, value, i in changed, i in bad) for i, (given, value) in enumerate(zip(givens, cells))]
-    rows = [board[i : i + size] for i in range(0, size * size, size)]
-    return [{"text": line}, {"board": rows, "box": BOX[size], "label": line}]
+    return [{"text": line}, {"board": _rows(board, size), "box": BOX[size], "label": line}]
 
 
 def _cell(given: int, value: int, changed: bool, bad: bool) -> dict:
@@ -927,7 +902,6 @@ def _json(text: str) -> object:
 # --- reading grids ---------------------------------------------------------------------------------------
 
 _LONGEST = 200_000  # characters of a completion that are read, from the end
-_BLANKS = "_.*x?X0□·"  # as one sign; of these, "0" is also a digit
 _DRAWN = "|│┃║"
 _BORDER = re.compile(r"[-=+|:*\s─━═│┃║┌┐└┘├┤┬┴┼╔╗╚╝╠╣╦╩╬╒╕╘╛╞╡╤╧╪╟╢╓╖╙╜╥╨╫┏┓┗┛┣┫┳┻╋┠┨┯┷┿,;\"'`~\\]+")
 _LABEL = re.compile(
@@ -937,15 +911,9 @@ _LABEL = re.compile(
 )
 _LABEL_ALONE = re.compile(r"[\W_]*(?:(?:row|line|r)[\W_]*[0-9]{0,2}|[0-9]{1,2}[.:)])?[\W_]*", re.I)
 _COMMENT = re.compile(r"\(|#|//|<-|←|--|–|—|\s-\s*[A-Za-z]")
-_STRUCK = re.compile(r"(?<!~)~~[^~\n]{1,40}~~(?!~)")
-_MARKED = re.compile(r"(?<=[0-9])[*^'’](?![0-9*^])")  # a filled cell, as in 1 2* 3
 _LEAD = re.compile(r"(.*)(?:[:=]|\b(?:is|are|becomes|reads)\b)(.*)", re.S)
 _ARROW = re.compile(r"->|=>|→|⇒|➜")
 _ACROSS = re.compile(r"\b(?:col|column|box|block|sub-?grid|sub-?square|region|quadrant|nonet)s?\b[^:]{0,20}$", re.I)
-_ORNAMENT = re.compile("[\u2600-\u260f\u2612-\u27bf\u2b00-\u2b1a\u2b1d-\u2bff\U0001f000-\U0001faff`]")  # ticks, emoji
-_EMPHASIS = re.compile(r"(?<![\w*])(\*{1,3}|__)(?=[^\s*_])([^*\n]{0,99}?[^\s*_])\1(?![\w*])")
-_SINGLE = re.compile(r"[\[({]\s*([0-9]{1,2}|[A-G])\s*[\])}]")
-_GROUP = re.compile(r"(?<![A-Za-z0-9])(?<![A-Za-z0-9] )(?:\[([^\[\]A-Za-z]*)\]|\(([^()A-Za-z]*)\)|\{([^{}A-Za-z]*)\})")
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _LISTING = re.compile(  # words that list grids, rather than correct one
     "or|and|either|alternatively|alternative|option|candidate|possibility|possible|possibly|answers?|guess|solutions?|grids?"
@@ -953,25 +921,77 @@ _LISTING = re.compile(  # words that list grids, rather than correct one
     "|here|an|as|well|row|box|text|json|python|sudoku|next|then"
 )
 
+_Edits = list[tuple[re.Pattern, str | Callable[[re.Match], str]]]  # patterns, and what replaces them
+_HTML: _Edits = [
+    (re.compile(r"\s*</t[dh]>\s*(?:<t[dh][^<>]{0,99}>\s*)?"), " | "),
+    (re.compile(r"<(del|strike)>[^<>]{0,99}</\1>"), " "),
+    (re.compile(r"</?(?:tr|br|p|div|li|row|r|line)\b[^<>]{0,99}>"), "\n"),
+    (re.compile(r"</?[a-z][a-z0-9_-]{0,20}\b[^<>]{0,99}>|<\|[a-z_]{1,20}\|>", re.I), " "),
+]
+_LATEX: _Edits = [
+    (re.compile(r"\\(?:begin|end)\{\w{1,20}\*?\}(?:\{[^{}\n]{0,99}\})?|\\hline|\\cline\{[^{}\n]{0,9}\}"), " "),
+    (re.compile(r"\\[A-Za-z]{1,12}\s?\{([0-9A-G]{1,2})\}"), r" \1 "),
+    (re.compile(r"\\[A-Za-z]{1,12}|\\[,;:!> ]"), " "),
+]
+_LISTS: _Edits = [
+    (re.compile(r",\s*(?=\"[A-Za-z_]\w{0,20}\"\s*:)"), "\n"),  # the next key in JSON
+    (re.compile(r"[\[({]\s*([0-9]{1,2}|[A-G])\s*[\])}]"), r" \1 "),  # one cell
+    (re.compile(r"(?<![A-Za-z0-9])(?<![A-Za-z0-9] )(?:\[([^\[\]A-Za-z]*)\]|\(([^()A-Za-z]*)\)|\{([^{}A-Za-z]*)\})"),
+     lambda group: "\n" + re.sub(r"\s+", " ", group[group.lastindex]) + "\n"),  # a row
+    (re.compile(r"[\[\]{}]"), " "),
+]  # fmt: skip
+_MARKS: _Edits = [  # around the cells of one line
+    (re.compile("[\u2600-\u260f\u2612-\u27bf\u2b00-\u2b1a\u2b1d-\u2bff\U0001f000-\U0001faff`]"), " "),  # ticks, emoji
+    (re.compile(r"(?<!~)~~[^~\n]{1,40}~~(?!~)"), " "),
+    (re.compile(r"(?<![\w*])(\*{1,3}|__)(?=[^\s*_])([^*\n]{0,99}?[^\s*_])\1(?![\w*])"), r"\2"),
+    (re.compile(r"(?<=[0-9])[*^'’](?![0-9*^])"), ""),  # a filled cell, as in 1 2* 3
+]
+_ONE_SIGN = dict.fromkeys(map(ord, "⬜⬛◻◼▢☐"), "_") | dict.fromkeys(
+    [*range(0x200B, 0x2010), 0x2060, 0xFE0F, 0x20E3, 0xFEFF, ord("$")]
+)
+
+
+def _edit(text: str, edits: _Edits) -> str:
+    for pattern, new in edits:
+        text = pattern.sub(new, text)
+    return text
+
+
+def _plain_lines(text: str) -> list[str]:
+    """Markup removed and lists opened up, so that a row of the grid is a line."""
+    text = unicodedata.normalize("NFKC", text.replace("\r\n", "\n").replace("\r", "\n"))
+    text = re.sub(r"(?![0-9])\d", lambda digit: str(unicodedata.decimal(digit[0])), text).translate(_ONE_SIGN)
+    if "<" in text:
+        text = _edit(text, _HTML)
+    if "\\" in text:
+        text = text.replace("\\\\", "\n")
+        text = _edit(text if "\\begin" in text else text.replace("\\n", "\n"), _LATEX)
+    text = re.sub("&(?:nbsp|ensp|emsp|thinsp|#160);", " ", text)
+    if "[" in text or "(" in text or "{" in text:
+        text = _edit(text, _LISTS)
+    return text.split("\n")
+
 
 @cache
-def _signs(size: int) -> tuple[re.Pattern, re.Pattern, re.Pattern]:
-    """How a cell, a line of cells, and a line of cells with one separator all along look at this size."""
+def _signs(size: int) -> list[re.Pattern]:
+    """A cell; cells and separators; a full row with one separator all along; a full grid in one line."""
     letter = r"|[A-G](?![A-Za-z0-9])" if size > 9 else ""  # 10 to 16
-    digits = "[0-9]+" if size > 9 else "[0-9]"
-    cell = re.compile(rf"{digits}{letter}|{'__?|' * (size > 9)}[_.*x?X□·]")
-    line = re.compile(rf"(?:[0-9_.*x?X□·\s{_DRAWN},;&/\"']{letter})+")
     value = "[1-9][0-9]?" if size > 9 else "[1-9]"
-    even = re.compile(rf"{value}(?:([^\w\s]|\s?[^\w\s]\s){value})(?:\1{value}){{{size - 2}}}")
-    return cell, line, even
+    patterns = (
+        rf"[0-9]+{letter}|__?|[_.*x?X□·]" if size > 9 else r"[0-9]|[_.*x?X□·]",
+        rf"(?:[0-9_.*x?X□·\s{_DRAWN},;&/\"']{letter})+",
+        rf"{value}(?:([^\w\s]|\s?[^\w\s]\s){value})(?:\1{value}){{{size - 2}}}",
+        rf"(?<![0-9])(?:[1-9][\s,;|/.-]{{0,3}}){{{size * size}}}(?![0-9])",
+    )
+    return [re.compile(pattern) for pattern in patterns]
 
 
 def _cells_of(line: str, size: int) -> list[int] | None:
     """The values of a line that holds cells and separators only (0 for a blank), else None."""
-    cell, whole, even = _signs(size)
-    if not whole.fullmatch(line):
-        if even.fullmatch(line):
-            return [int(token) for token in re.findall("[0-9]+", line)]
+    cell, cells, even, _ = _signs(size)
+    if even.fullmatch(line):
+        return [int(token) for token in re.findall("[0-9]+", line)]
+    if not cells.fullmatch(line):
         return None
     for separator in _DRAWN + "&,;\t":
         if separator in line:
@@ -982,19 +1002,13 @@ def _cells_of(line: str, size: int) -> list[int] | None:
                 fields.pop(0)
             if len(fields) == size and all(len(field) < 2 or (size > 9 and field.isdigit()) for field in fields):
                 return [_value(field) for field in fields]
-    tokens = cell.findall(line)
-    if len(line) == size > 9:  # each sign a cell
-        tokens = list(line)
+    tokens = list(line) if len(line) == size > 9 else cell.findall(line)  # each sign a cell
     if len(tokens) == size + 1 and line.endswith("."):  # the end of a sentence
         tokens.pop()
-    elif len(tokens) != size and even.fullmatch(line):
-        tokens = re.findall("[0-9]+", line)
     return [_value(token) for token in tokens]
 
 
 def _value(token: str) -> int:
-    if not token or token[0] in _BLANKS[:4] or token in _BLANKS:
-        return 0
     if "A" <= token <= "G":
         return ord(token) - 55
     return min(int(token[:4]), 100) if token.isascii() and token.isdigit() else 0  # a cell is a byte
@@ -1004,193 +1018,129 @@ def _row_of(line: str, size: int) -> tuple[list[int] | None, str]:
     """The cells in a line and the prose before them; (None, line) if it is no row."""
     if len(line) < size:
         return None, line
-    full = (size, size * size)
     raw = _cells_of(line, size)
     if raw and len(raw) == size:
         return raw, ""
-    lead = _LEAD.fullmatch(line)
-    if lead and _ACROSS.search(lead[1]):
+    if (lead := _LEAD.fullmatch(line)) and _ACROSS.search(lead[1]):
         return None, line
-    bare = _EMPHASIS.sub(r"\2", _STRUCK.sub(" ", _ORNAMENT.sub(" ", line))).strip(" \t\\>•")
-    bare = _MARKED.sub("", bare)
+    bare = _edit(line, _MARKS).strip(" \t\\>•")
     cells = _cells_of(bare, size)
     for found in (cells, raw):  # stars may be blanks or make bold
-        if found and len(found) in full:
+        if found and len(found) in (size, size * size):
             return found, ""
-    bare = _ARROW.split(bare)[-1]
-    stripped = bare.strip(_DRAWN)
-    for text in (stripped, bare):  # without its bars a label is seen, with them an empty last cell
-        rest = text[_LABEL.match(text).end() :]
-        if comment := _COMMENT.search(rest):
-            rest = rest[: comment.start()]
+    last = _ARROW.split(bare)[-1]
+    for text in (last.strip(_DRAWN), last):  # without its bars a label is seen, with them an empty last cell
+        rest = _COMMENT.split(text[_LABEL.match(text).end() :], maxsplit=1)[0]
         labelled = _cells_of(rest.strip(), size)
         if labelled and len(labelled) == size:
             return labelled, ""
     if cells and len(cells) > 1:
         return cells, ""
-    lead = _LEAD.fullmatch(bare)
-    labelled = _row_of(lead[2], size)[0] if lead else None
-    if labelled and len(labelled) in full:
-        return labelled, lead[1]
+    if lead := _LEAD.fullmatch(last):
+        after = _row_of(lead[2], size)[0]
+        if after and len(after) in (size, size * size):
+            return after, lead[1]
     return None, line
 
 
-def _plain_lines(text: str) -> list[str]:
-    """Markup removed and lists opened up, so that a row of the grid is a line."""
-    text = unicodedata.normalize("NFKC", text.replace("\r\n", "\n").replace("\r", "\n"))
-    text = re.sub(r"(?![0-9])\d", lambda m: str(unicodedata.decimal(m[0])), text)
-    text = re.sub("[\u200b-\u200f\u2060\ufe0f\u20e3\ufeff$]", "", text)
-    text = text.translate(_SQUARES)
-    if "<" in text:
-        text = re.sub(r"\s*</t[dh]>\s*(?:<t[dh][^<>]{0,99}>\s*)?", " | ", text)
-        text = re.sub(r"<(del|strike)>[^<>]{0,99}</\1>", " ", text)
-        text = re.sub(r"</?(?:tr|br|p|div|li|row|r|line)\b[^<>]{0,99}>", "\n", text)
-        text = re.sub(r"</?[a-z][a-z0-9_-]{0,20}\b[^<>]{0,99}>|<\|[a-z_]{1,20}\|>", " ", text, flags=re.I)
-    if "\\" in text:
-        text = text.replace("\\\\", "\n")
-        if "\\begin" not in text:
-            text = text.replace("\\n", "\n")
-        text = re.sub(
-            r"\\(?:begin|end)\{\w{1,20}\*?\}(?:\{[^{}\n]{0,99}\})?|\\hline|\\cline\{[^{}\n]{0,9}\}", " ", text
-        )
-        text = re.sub(r"\\[A-Za-z]{1,12}\s?\{([0-9A-G]{1,2})\}", r" \1 ", text)
-        text = re.sub(r"\\[A-Za-z]{1,12}|\\[,;:!> ]", " ", text)
-    if "&" in text:
-        text = re.sub(r"&(?:nbsp|ensp|emsp|thinsp|#160);", " ", text)
-    if "[" in text or "(" in text or "{" in text:
-        text = re.sub(r",\s*(?=\"[A-Za-z_]\w{0,20}\"\s*:)", "\n", text)
-        text = _SINGLE.sub(r" \1 ", text)
-        text = _GROUP.sub(lambda m: "\n" + re.sub(r"\s+", " ", m[m.lastindex]) + "\n", text)
-        text = re.sub(r"[\[\]{}]", " ", text)
-    return text.split("\n")
+@dataclass
+class _Block:
+    """A run of rows."""
+
+    rows: list[list[int]] = field(default_factory=list)
+    gaps: list[int] = field(default_factory=list)  # indices of rows that follow an empty line
+    ruled: bool = False  # whether a table rule follows the first row
+    before: str = ""  # prose
 
 
-_SQUARES = dict.fromkeys(map(ord, "⬜⬛◻◼▢☐"), "_")
-
-
-def _blocks(text: str, size: int) -> list[tuple[list, list[int], bool, str]]:
-    """Runs of rows: (rows, indices that follow an empty line, whether a table rule follows the first, prose before)."""
-    blocks, rows, gaps, ruled, prose, before = [], [], [], False, [], ""
-    flat = re.compile(rf"(?<![0-9])(?:[1-9][\s,;|/.-]{{0,3}}){{{size * size}}}(?![0-9])")
-
-    def close():
-        nonlocal rows, gaps, ruled
-        if rows:
-            blocks.append((rows, gaps, ruled, before))
-        rows, gaps, ruled = [], [], False
-
+def _blocks(text: str, size: int) -> list[_Block]:
+    """The runs of rows in a text; a full grid in one line is a run of its own."""
+    blocks: list[_Block] = []
+    block, prose, whole, (*_, flat) = _Block(), [], size * size, _signs(size)
     for line in _plain_lines(text):
         if not line.strip():
-            gaps.append(len(rows))
+            block.gaps.append(len(block.rows))
             continue
         if _BORDER.fullmatch(line):
-            ruled |= len(rows) == 1 and "-" in line
+            block.ruled |= len(block.rows) == 1 and "-" in line
             continue
         cells, words = _row_of(line, size) if len(line) < 20_000 else (None, "")
         if cells is None and size < 10 and (found := flat.search(line[:20_000])):
             cells, words = [int(char) for char in found[0] if char.isdigit()], line[: found.start()]
-        if cells is None:
-            if _LABEL_ALONE.fullmatch(words):
-                continue
-            close()
-            prose.append(words)
+        if cells is None and _LABEL_ALONE.fullmatch(words):
             continue
-        if len(cells) == size * size or (words and (not rows or len(rows) >= size)):
-            close()
+        if cells is None or len(cells) == whole or (words and not 0 < len(block.rows) < size):
+            block = _Block()
             prose.append(words)
-        if not rows:
-            before, prose = " ".join(prose), []
-        if len(cells) == size * size:
-            rows = [cells[i : i + size] for i in range(0, size * size, size)]
-            close()
+        if cells is None:
+            continue
+        if not block.rows:
+            block.before, prose = " ".join(prose), []
+            blocks.append(block)
+        if len(cells) == whole:
+            block.rows = _rows(cells, size)
+            block = _Block()
         else:
-            rows.append(cells)
-    close()
+            block.rows.append(cells)
     return blocks
 
 
-def _grids(block: tuple, size: int) -> tuple[list[list[list[int]]], str]:
+def _grids(block: _Block, size: int) -> tuple[list[bytes], str]:
     """The grids in a run of rows, and the fault if there are none."""
-    rows, gaps, ruled, _ = block
+    rows, gaps = block.rows, block.gaps
     counts = list(range(1, size + 1)), list(range(size))
     labels = [row[0] for row in rows[-size:] if len(row) == size + 1] in counts
-    if len(rows) == size + 1 and (ruled or labels) and rows[0][-size:] in counts:
-        rows, gaps = rows[1:], []
-    if len(rows) == size and labels:
-        rows = [row[1:] for row in rows]
-    parts = [rows]
-    if len(rows) != size:
-        cuts = [0, *gaps, len(rows)]
-        parts = [p for a, b in zip(cuts, cuts[1:]) if len(p := rows[a:b]) == size]
-        if not parts and len(rows) % size == 0:
-            parts = [rows[i : i + size] for i in range(0, len(rows), size)]
-        if not parts:
-            return [], f"format: found {len(rows)} rows together, not {size}"
-    for part in parts:
-        for r, row in enumerate(part):
-            if len(row) != size:
-                return [], f"format: row {r + 1} has {len(row)} values, not {size}"
-    return parts, ""
-
-
-def _plain(text: str, size: int) -> bytes | None:
-    """The plain form: a row a line, values separated by spaces."""
-    rows = [line.split() for line in text.strip().split("\n")]
-    if len(rows) == size and all(len(row) == size for row in rows):
-        try:
-            return bytes(0 if v in _BLANKS else _CODES[v] for row in rows for v in row)
-        except KeyError:
-            return None
-    return None
-
-
-_CODES = {str(v): v for v in range(1, 17)}
-
-
-@cache
-def _usual(size: int) -> re.Pattern:
-    """One grid with spaces, commas or bars, perhaps lines around it in which nothing could be taken for a cell.
-    Every value is a 1 here."""
-    signs = r"[^A-Za-z\n]*(?:[_.*x?X]|[A-Pa-p][\"']?\s*[:.)|])|[^\n]*[_.*x?X|,;][^A-Za-z\n]*[_.*x?X|,;]"
-    other = rf"(?!{signs})[^0-9<\[({{\\&\n]*"
-    row = rf"1(?:[ \t]*+(?:[|,][ \t]*+)?+1){{{size - 1}}}[ \t|]*+"
-    rows = rf"{row}(?:\n(?:[-+|=: \t]*\n)*[ \t|]*+{row}){{{size - 1}}}"
-    return re.compile(rf"(?!\s*(?:assistant)?analysis)(?:{other}\n)*[ \t|]*{rows}(?:\n{other})*".encode())
+    if len(rows) == size + 1 and (block.ruled or labels) and rows[0][-size:] in counts:
+        rows = rows[1:]
+    if len(rows) == size:
+        rows, gaps = [row[1:] for row in rows] if labels else rows, []
+    cuts = [0, *gaps, len(rows)]
+    parts = [rows[a:b] for a, b in zip(cuts, cuts[1:]) if b - a == size]
+    if not parts and len(rows) % size == 0:
+        parts = _rows(rows, size)
+    if not parts:
+        return [], f"format: found {len(rows)} rows together, not {size}"
+    for r, row in enumerate(row for part in parts for row in part):
+        if len(row) != size:
+            return [], f"format: row {r % size + 1} has {len(row)} values, not {size}"
+    return [bytes(value for row in part for value in row) for part in parts], ""
 
 
 @lru_cache(maxsize=1024)  # a policy writes in the same form again and again
 def _is_usual(form: bytes, size: int) -> bool:
-    return bool(_usual(size).fullmatch(form))
+    """Whether a text, with a 1 for every value in it, is one grid with spaces, commas or bars between the values, and
+    perhaps lines around it in which nothing could be taken for a cell."""
+    signs = r"[^A-Za-z\n]*(?:[.*x?X]|[A-Pa-p][\"']?\s*[:.)|])|[^\n]*[.*x?X|,;][^A-Za-z\n]*[.*x?X|,;]"
+    other = rf"(?!{signs})[^0-9<\[({{\\&\n]*"
+    row = rf"1(?:[ \t]*+(?:[|,][ \t]*+)?+1){{{size - 1}}}[ \t|]*+"
+    rows = rf"{row}(?:\n(?:[-+|=: \t]*\n)*[ \t|]*+{row}){{{size - 1}}}"
+    usual = rf"(?!\s*(?:assistant)?analysis)(?:{other}\n)*[ \t|]*{rows}(?:\n{other})*"
+    return bool(re.fullmatch(usual.encode(), form))
 
 
-_ALIKE = bytes(49 if 48 < i < 58 else i for i in range(256))  # byte table: the digits 1 to 9 to 1
-_NO_DIGITS = bytes(set(range(256)) - set(b"123456789"))
-_NO_CELL = 255
-_TO_VALUES = bytes(i - 48 if 48 < i < 58 else 0 if i == 95 else _NO_CELL for i in range(256))  # "_" is 95
+_CODES = {str(v): v for v in range(1, 17)} | dict.fromkeys("_.*x?X0□·", 0)
+_TO_VALUES = bytes(i - 48 if 48 < i < 58 else 0 for i in range(256))
+_ALIKE = bytes(49 if 48 <= i < 58 or i == 95 else i for i in range(256))  # digits and "_" to 1
+_NO_CELLS = bytes(set(range(256)) - set(b"0123456789_"))
 
 
-def _exact(text: str, size: int) -> bytes | None:
-    """The cells of a grid that is written as we write it, `_` for a blank."""
-    if size > 9 or len(text) != 2 * size * size - 1 or not text.isascii():
-        return None
-    signs = text.encode()
-    cells = signs[::2].translate(_TO_VALUES)
-    return None if signs[1::2] != _empty(size)[1::2] or _NO_CELL in cells else cells
+def _quick(text: str, size: int, blanks: bool = False) -> bytes | None:
+    """The cells of a grid in a usual form, where the longer way could only say the same. `blanks` may be in it, as 0.
 
-
-def _quick(text: str, size: int) -> bytes | None:
-    """The cells of a full grid in one of the usual forms, where the longer way could only say the same."""
+    Of a 16x16, rows of values and spaces only."""
+    cells = None
     if size > 9:
-        cells = _plain(text, size)
-        return None if cells is None or 0 in cells else cells
-    signs = text.encode() if text.isascii() else b""
-    return signs.translate(_TO_VALUES, _NO_DIGITS) if _is_usual(signs.translate(_ALIKE), size) else None
+        rows = [line.split() for line in text.strip().split("\n")]
+        if [len(row) for row in rows] == [size] * size and all(value in _CODES for row in rows for value in row):
+            cells = bytes(_CODES[value] for row in rows for value in row)
+    elif text.isascii() and _is_usual((signs := text.encode()).translate(_ALIKE), size):
+        cells = signs.translate(_TO_VALUES, _NO_CELLS)
+    return None if cells is None or (0 in cells and not blanks) else cells
 
 
 def _read_answer(text: str, size: int) -> tuple[bytes | None, str]:
     """The grid that a completion offers, or None and why there is none. The last complete grid counts."""
-    cells = _quick(text, size) if len(text) < 2000 else None
-    if cells:
+    if len(text) < 2000 and (cells := _quick(text, size)):
         return cells, ""
     if not text.strip():
         return None, "no answer: the completion is empty"
@@ -1200,20 +1150,7 @@ def _read_answer(text: str, size: int) -> tuple[bytes | None, str]:
     if "<answer>" in text:  # what is outside counts as words only
         parts = [part.partition("</answer>") for part in text.split("<answer>")[1:]]
         text = "\n".join(f"{inside}\n{' '.join(_WORD.findall(outside))}" for inside, _, outside in parts)
-    offered, fault, between = [], f"no answer: no grid of {size} rows found", ""
-    for block in _blocks(text, size):
-        between += " " + block[3]
-        grids, problem = _grids(block, size)
-        if problem and len(block[0]) > 1:
-            fault = problem
-        for grid in grids:
-            cells = bytes(value for row in grid for value in row)
-            if 0 in cells:
-                r, c = divmod(cells.index(0), size)
-                fault = f"incomplete: row {r + 1}, column {c + 1} is blank"
-            elif not offered or cells != offered[-1][0]:
-                offered.append((cells, between))
-                between = ""
+    offered, fault = _offers(text, size)
     if not offered:
         return None, fault
     different = {cells for cells, _ in offered}
@@ -1223,6 +1160,24 @@ def _read_answer(text: str, size: int) -> tuple[bytes | None, str]:
     return offered[-1][0], ""
 
 
+def _offers(text: str, size: int) -> tuple[list[tuple[bytes, str]], str]:
+    """The full grids in a text, each with the prose since the one before, and the fault of what is no full grid."""
+    offered: list[tuple[bytes, str]] = []
+    fault, prose = f"no answer: no grid of {size} rows found", ""
+    for block in _blocks(text, size):
+        prose += " " + block.before
+        grids, problem = _grids(block, size)
+        if problem and len(block.rows) > 1:
+            fault = problem
+        for cells in grids:
+            if blank := _blank(cells, size):
+                fault = blank
+            elif not offered or cells != offered[-1][0]:
+                offered.append((cells, prose))
+                prose = ""
+    return offered, fault
+
+
 def _read_puzzle(text: str, size: int | None = None) -> tuple[bytes, int]:
     """Cells (0 for a blank) and size of a puzzle. Raises ValueError if it is none."""
     if not isinstance(text, str):
@@ -1230,10 +1185,10 @@ def _read_puzzle(text: str, size: int | None = None) -> tuple[bytes, int]:
     for n in [size] if size else BOX:
         if n not in BOX:
             raise ValueError(f"size must be 4, 6, 9 or 16, got {size!r}")
-        cells = _exact(text, n) or _plain(text, n)
+        cells = _quick(text, n, blanks=True)
         if cells is None:
-            grids = [g for block in _blocks(text, n) for g in _grids(block, n)[0]]
-            cells = bytes(value for row in grids[0] for value in row) if len(grids) == 1 else None
+            grids = [grid for block in _blocks(text, n) for grid in _grids(block, n)[0]]
+            cells = grids[0] if len(grids) == 1 else None
         if cells is not None and max(cells) <= n:
             return cells, n
     raise ValueError(f"not a puzzle of {size or '4, 6, 9 or 16'} rows: {text!r:.200}")
