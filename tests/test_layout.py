@@ -21,7 +21,8 @@ LEVELS = (  # of helpers, lowest first: a module imports from its own folder and
 SCRIPT = "helpers.tiny_policy.build"  # run by hand, and kept beside the model that it makes; the model is a leaf
 MOST_FILES = 11  # beside __init__.py
 MOST_LINES = 500
-LONGER = {"envs/sudoku_env.py": 900, "envs/": 720}  # the first is one file, so that it can be copied alone
+SHARED = 239  # lines of the block that sudoku_env.py, which is copied alone, has inside
+LONGER = {"envs/sudoku_env.py": 960 + SHARED, "envs/": 720}
 
 
 def files(*folders: str) -> list[Path]:

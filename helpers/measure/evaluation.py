@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What rollouts say: pass@k, intervals, before against after, kinds of failure, and whether a reward can be trusted.
+"""What rollouts say: pass@k, intervals, before against after, kinds of failure.
 
 A group is all episodes of one task under one policy. Every number comes with its interval and its n.
 """
@@ -10,35 +10,18 @@ from collections import Counter
 from helpers.episodes.estimates import bootstrap, groups, pass_at_k, wilson
 from helpers.episodes.record import kind_of
 
-# What the first words of a verdict's reason say that the policy cannot do yet.
+# What a kind of failure says that the policy cannot do yet, where the environment does not say it in words of its own.
 CAPABILITIES = {
     "no answer": "gives an answer at all",
     "truncated": "finishes within the token budget",
     "format": "writes the answer in the asked form",
     "several answers": "commits to one answer",
     "incomplete": "finishes the whole task",
-    "wrong given": "copies what the task states",
-    "wrong cell": "works out the missing values",
     "wrong answer": "gets the result right",
-    "missing write": "carries out the whole request",
-    "wrong value": "writes the right values",
-    "side effect": "changes nothing else",
-    "syntax error": "writes code that parses",
-    "no function": "defines what is asked, under its name",
-    "exception": "writes code that runs without error",
-    "time limit": "writes code that ends in time",
-    "memory limit": "writes code that needs little memory",
-    "output limit": "prints no more than the answer",
-    "bad value": "returns values of the asked kind",
-    "exited": "lets the caller go on",
-    "crashed": "keeps the interpreter alive",
-    "undecided": "(the verifier could not decide)",
     "tool fault": "calls tools with valid arguments",
+    "undecided": "(the verifier could not decide)",
     "unjudged": "(the verifier could not judge)",
 }
-
-
-# --- statistics ------------------------------------------------------------------------------------------
 
 
 # --- one policy ------------------------------------------------------------------------------------------

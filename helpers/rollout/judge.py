@@ -18,6 +18,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
+from helpers.episodes import store
+from helpers.episodes.estimates import wilson
+
 LONGEST = 20_000  # characters of one judged text
 
 EQUIVALENT = (
@@ -222,14 +225,8 @@ def _read_cache(path: Path | None) -> dict[str, Ruling]:
     raw = path.read_bytes()
     if raw and not raw.endswith(b"\n"):
         os.truncate(path, raw.rfind(b"\n") + 1)
-    known = {}
-    for line in raw.split(b"\n"):
-        try:
-            entry = json.loads(line)
-            known[entry["key"]] = Ruling(entry["label"], entry["reason"], entry["tampering"])
-        except (ValueError, KeyError, TypeError):
-            continue
-    return known
+    whole = [entry for entry in store.read(path) if {"key", "label", "reason", "tampering"} <= entry.keys()]
+    return {entry["key"]: Ruling(entry["label"], entry["reason"], entry["tampering"]) for entry in whole}
 
 
 # --- how far a judge may be trusted ----------------------------------------------------------------------
@@ -251,8 +248,6 @@ def agreement(judge: Judge, labelled: list[tuple[str, str, str, bool]]) -> dict:
     Raises:
         ValueError: no labelled cases.
     """
-    from helpers.episodes.estimates import wilson
-
     if not labelled:
         raise ValueError("agreement needs labelled cases, got none")
     said = judge.same([case[:3] for case in labelled])

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from helpers.episodes.record import kind_of
 from helpers.here import watched
 
 log = logging.getLogger(__name__)
@@ -55,7 +56,7 @@ class Monitor:
         calls = episode.get("calls") or {}
         self.calls += calls.get("made", 0)
         self.bad_calls += calls.get("failed", 0)
-        self.invalid += bool(calls.get("invalid")) or episode["reason"].startswith(("no answer", "format"))
+        self.invalid += bool(calls.get("invalid")) or kind_of(episode) in ("no answer", "format")
         self.seconds += episode.get("model_seconds") or []
         for name, count in (episode.get("usage") or {}).items():
             self.usage[name] = self.usage.get(name, 0) + count

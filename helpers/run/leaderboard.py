@@ -7,6 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 from statistics import mean
 
+from helpers.episodes import store
 from helpers.here import ROOT, mask
 from helpers.run import report
 from helpers.show.page import Markup, figure, render, tags
@@ -56,17 +57,8 @@ def _measured(folder: Path) -> dict:
 
 
 def _history(folder: Path) -> list[dict]:
-    try:
-        lines = (folder / "history.jsonl").read_text(encoding="utf-8").split("\n")
-    except OSError:
-        return []
-    entries = []
-    for line in lines:
-        try:
-            entries.append(json.loads(line))
-        except ValueError:  # the run is still writing
-            continue
-    return entries
+    path = folder / "history.jsonl"
+    return store.read(path) if path.is_file() else []
 
 
 def _rows(entries: list[dict], out: Path) -> list[list]:

@@ -5,6 +5,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
+from helpers.episodes import store
 from helpers.episodes.record import as_text, kind_of
 from helpers.run.headless import parameters_of
 from helpers.show.page import Markup, safe, tags
@@ -42,17 +43,9 @@ def examples(folder: Path | str, most: int = 1) -> Markup:
 
 
 def _rows(path: Path) -> list[dict]:
-    """The judged answers at the start of a file."""
-    rows = []
-    with path.open(encoding="utf-8", errors="replace") as file:
-        for line, _ in zip(file, range(_READ)):
-            try:
-                row = json.loads(line)
-            except ValueError:  # the run is still writing
-                continue
-            if isinstance(row, dict) and isinstance(row.get("reward"), int | float) and "prompt" in row:
-                rows.append(row)
-    return rows
+    """The judged answers at the start of a file, which a run may still be writing."""
+    rows = store.read(path)[:_READ]
+    return [row for row in rows if isinstance(row.get("reward"), int | float) and "prompt" in row]
 
 
 def _prompt(row: dict) -> str:
