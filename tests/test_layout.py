@@ -16,7 +16,7 @@ HEAVY = ("torch", "transformers", "trl", "unsloth", "datasets", "pandas", "matpl
 LICENCE = "# SPDX-License-Identifier: Apache-2.0\n"
 LEVELS = (  # of helpers, lowest first: a module imports from its own folder and from lower levels
     ("here",), ("episodes",), ("tiny_policy",), ("rollout",), ("tasks",), ("measure",), ("train", "show", "serve"),
-    ("run",), ("exercises",),
+    ("run",),
 )  # fmt: skip
 SCRIPT = "helpers.tiny_policy.build"  # run by hand, and kept beside the model that it makes; the model is a leaf
 MOST_FILES = 11  # beside __init__.py

@@ -49,7 +49,7 @@ def fitting(
     Args:
         tasks: Rows by (environment, name of the set).
         model: Name or folder of the model, see `policies.model_path`; its tokenizer counts.
-        cfg: From `training.settings`.
+        cfg: From `profiles.settings`.
 
     Raises:
         ValueError: no task of a set is left.

@@ -173,6 +173,16 @@ def check_difficulties(s: Subject) -> str:
             raise Broken(f"make_rows(2, difficulty={level!r}) returned {short(rows)}; return a list of 2 rows")
         for row in rows:
             _check_row(row)
+    remedy = "raise ValueError and name the levels that there are"
+    try:
+        s.module.make_rows(1, difficulty="no such level")
+    except ValueError as error:
+        if not all(level in str(error) for level in levels):
+            raise Broken(f"make_rows refuses an unknown difficulty with '{error}'; {remedy}") from error
+    except Exception as error:
+        raise Broken(f"make_rows raises {type(error).__name__} for an unknown difficulty; {remedy}") from error
+    else:
+        raise Broken(f"make_rows takes a difficulty that is none of DIFFICULTIES; {remedy}")
     return ", ".join(levels)
 
 

@@ -236,7 +236,7 @@ def main(arguments: list[str]) -> int:
             except (ValueError, RuntimeError) as error:
                 print(f"error: {error}", file=sys.stderr)
                 return 1
-        case ["refresh", *names]:
+        case ["refresh", *names] if not any(name.startswith("-") for name in names):
             refresh(names)
         case _:
             print(__doc__, file=sys.stderr)

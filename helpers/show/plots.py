@@ -139,7 +139,7 @@ def solved_in_group(by_policy: dict[str, list[list[float]]], title: str, axes=No
 
 def training(rows: list[dict], title: str):
     """Reward, its spread, length, dead groups, KL or entropy, and lost answers of a GRPO run, from the entries of
-    `training.recorder`. The band is one standard deviation of a step's rewards, within what a reward can be; rewards on
+    `Recorder`. The band is one standard deviation of a step's rewards, within what a reward can be; rewards on
     held-out tasks are dots.
 
     Returns:
@@ -209,7 +209,7 @@ def _band(axes, rows: list[dict]) -> None:
 
 def what_fails(failed: dict):
     """Runs that failed beside the one that works (grey): above the reward in training, below the quantity in which the
-    failure shows. From `training.failed_runs`.
+    failure shows. From `history.failed_runs`.
 
     Returns:
         The axes, those of the rewards first."""
@@ -248,7 +248,7 @@ _SIGNS = {
 
 
 def curves(runs: dict[str, list[dict]], key: str, ylabel: str, title: str, axes=None):
-    """One quantity of several runs over the steps: {name: entries of `training.recorder`}."""
+    """One quantity of several runs over the steps: {name: entries of `Recorder`}."""
     axes = _axes(axes)
     for (name, rows), colour in zip(runs.items(), PALETTE):
         points = [(row["step"], row[key]) for row in rows if key in row]
@@ -265,7 +265,7 @@ def curves(runs: dict[str, list[dict]], key: str, ylabel: str, title: str, axes=
 
 
 def by_environment(rows: list[dict], names: list[str], title: str):
-    """Reward and dead groups of each environment in one run: two axes, from the entries of `training.recorder` in a run
+    """Reward and dead groups of each environment in one run: two axes, from the entries of `Recorder` in a run
     with the reward of `mixing.dispatch`. Running means over 15 steps, since a step holds a few groups of each."""
     import matplotlib.pyplot as plt
 

@@ -143,7 +143,7 @@ def balance(parts: dict[str, Fraction], rows: list[dict], history: list[dict]) -
     Args:
         parts: From `shares`.
         rows: The rows that were trained on.
-        history: Entries of `training.recorder`, of a run with `dispatch`.
+        history: Entries of `Recorder`, of a run with `dispatch`.
 
     Returns:
         For each environment: `name`, `asked` and `drawn` (shares of the rows), `rows` (how many), `live` (share of its

@@ -14,7 +14,7 @@ def fitting(module: ModuleType, rows: list[dict], tokenizer, cfg: SimpleNamespac
         module: The environment.
         rows: Its tasks.
         tokenizer: Of the model to train, with a chat template.
-        cfg: From `training.settings`: a prompt may have max_seq_length - max_tokens tokens.
+        cfg: From `profiles.settings`: a prompt may have max_seq_length - max_tokens tokens.
         tools: Whether the environment's tools stand in the prompt.
 
     Raises:

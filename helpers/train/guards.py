@@ -214,7 +214,7 @@ def before_training(trainer, module: ModuleType | dict[str, ModuleType], cfg: Si
     Args:
         trainer: A GRPOTrainer, ready to train.
         module: The environment that its rows are from, or several by name.
-        cfg: From `training.settings`.
+        cfg: From `profiles.settings`.
 
     Raises:
         RuntimeError: either of the two; the message names what was expected and what was found.
@@ -296,7 +296,7 @@ def check_learned(
         policy: The trained model with its LoRA adapter.
         tokenizer: Its tokenizer.
         rows: Tasks to answer.
-        cfg: From `training.settings`.
+        cfg: From `profiles.settings`.
         adapter: Folder of the saved adapter.
         merged: Folder of the merged model.
 

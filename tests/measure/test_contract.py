@@ -57,6 +57,8 @@ class Verdict(NamedTuple):
     metrics: dict
 
 def make_rows(n, seed=0, split="train", difficulty="short"):
+    if difficulty not in {"short", "long"}:
+        raise ValueError(f"difficulty must be short or long, got {difficulty!r}")
     rng = random.Random(f"{seed} {split}")
     words = ["".join(rng.choices("abcdefgh", k=8 if difficulty == "short" else 12)) + split[:2] for _ in range(n)]
     return [{"prompt": [{"role": "user", "content": f"Write the letters {' '.join(w)} as one word, reversed."}],
@@ -273,6 +275,10 @@ BROKEN = {
         ("float(self._got[-1:]", "float(_ALL.get('w', [])[-1:]"), "interleave: "),
     "reward disagrees": (("[score(c, {\"task\": t}).reward", "[1.0"), "reward: .* let it call score"),
     "reward knows no keywords": (("task, **_):", "task):"), "reward: raised TypeError"),
+    "takes any level": (
+        ('difficulty not in {"short", "long"}', "False"), "difficulties: make_rows takes a difficulty that is none"),
+    "refuses without the levels": (
+        ('must be short or long', 'is wrong'), "difficulties: make_rows refuses an unknown difficulty with"),
     "no levels": (("DIFFICULTIES = ", "LEVELS = "), "difficulties: DIFFICULTIES is missing; name the levels"),
     "levels in a list": (('("short", "long")', '["short", "long"]'), "difficulties: DIFFICULTIES is .* a tuple"),
     "no level": (('("short", "long")', "()"), "difficulties: DIFFICULTIES is"),
@@ -281,6 +287,7 @@ BROKEN = {
         "difficulties: make_rows.*'long'.* raised AssertionError"),
     "rows know no level": (
         (', difficulty="short"):', "):"), ('if difficulty == "short" else 12', ""),
+        ("if difficulty not", "if 'short' not"),
         "difficulties: make_rows.*raised TypeError"),
     "offers what is no tool": (offering("['submat']"), "optional_names: tools_for gives .*'submat'"),
     "offers nothing": (offering("[]"), "optional_names: tools_for gives"),

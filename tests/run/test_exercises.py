@@ -404,13 +404,11 @@ def drawn(rng, size):
     rows, columns, digits = (rng.sample(range(size), size) for _ in range(3))
     return "\\n".join(" ".join(str(digits[(r + c) % size] + 1) for c in columns) for r in rows)
 """,
-    """difficulty="easy"):
-    rng, pool, made = random.Random(seed), [square for square in SQUARES if split_of(square) == split], {}
-    blanks = {"easy": 4, "hard": 6}[difficulty]
+    'split="train", difficulty="easy"):': 'split="train", difficulty="easy", size=4):',
+    """    rng, pool, made = random.Random(seed), [square for square in SQUARES if split_of(square) == split], {}
     while len(made) < n:
         cells = list(rng.choice(pool))
-""": """difficulty="easy", size=4):
-    rng, made, blanks = random.Random(seed), {}, {"easy": 4, "hard": 6}[difficulty]
+""": """    rng, made = random.Random(seed), {}
     while len(made) < n:
         if split_of(square := drawn(rng, size)) != split:
             continue

@@ -30,7 +30,7 @@ def grpo(answers: Sequence, group_size: int, history: list[dict], here: Path) ->
     Args:
         answers: A factor, a share, a pair (folder of a run, one of `COURSE`).
         group_size: Answers in a group.
-        history: Entries of `training.recorder`.
+        history: Entries of `Recorder`.
         here: This run's result.json.
     """
 
