@@ -10,6 +10,8 @@ from contextlib import suppress
 from copy import deepcopy
 from functools import cached_property
 
+from helpers.episodes.environment import tools_of
+
 GARBAGE = ("", " ", "\x00", "\ud800", "no idea", "<think>", "</think>", "<answer>", "<tool_call>", "<tool_call>{",
             '<tool_call>{"name": 1}</tool_call>', '<tool_call>{"name": "reset", "arguments": {}}</tool_call>',
             '<tool_call>{"name": "__init__", "arguments": []}</tool_call>', "[" * 5000, "{" * 5000, "\\boxed{",
@@ -40,7 +42,7 @@ class Subject:
 
     @cached_property
     def tools(self) -> list[str]:
-        return [name for name in public_names(self.module.ENV) if name not in ("reset", "get_reward")]
+        return tools_of(self.module)
 
     def fresh(self, row: dict):
         env = self.module.ENV()

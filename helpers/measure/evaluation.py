@@ -75,17 +75,17 @@ def capability(environment: str, kind: str) -> str:
 def failures(rollouts: list[dict]) -> list[dict]:
     """Kinds of failure, most frequent first: {"kind", "count", "share", "ci95" (Wilson), "capability", "example"}."""
     failed = [e for e in rollouts if e["reward"] is None or e["reward"] < 1]
-    counts = Counter(kind_of(e) for e in failed)
+    first = {kind_of(episode): episode for episode in reversed(failed)}
     return [
         {
             "kind": name,
             "count": count,
             "share": count / len(rollouts),
             "ci95": wilson(count, len(rollouts)),
-            "capability": capability(next(e for e in failed if kind_of(e) == name).get("environment", ""), name),
-            "example": next(e["reason"] for e in failed if kind_of(e) == name),
+            "capability": capability(first[name].get("environment", ""), name),
+            "example": first[name]["reason"],
         }
-        for name, count in counts.most_common()
+        for name, count in Counter(map(kind_of, failed)).most_common()
     ]
 
 

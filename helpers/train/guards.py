@@ -8,6 +8,7 @@ from types import ModuleType, SimpleNamespace
 
 from helpers.episodes.environment import needs_tools, tool_schema
 from helpers.here import ROOT, first_process
+from helpers.measure.contract_subject import as_messages
 from helpers.rollout.policies import LocalPolicy
 from helpers.train import pins
 from helpers.train.fresh_process import answers_in_new_process
@@ -178,7 +179,7 @@ def check_demonstrations(trainer, module: ModuleType, shown: list[dict], rows: l
         row = asked[json.dumps(one["prompt"])]
         turns = [tokenizer.decode(ids, skip_special_tokens=False) for ids in _learned(example)]
         calls = [call for turn in turns for call in module.parse(turn, row)]
-        verdict = module.score(_called(calls) if "tools" in one else "".join(turns), row)
+        verdict = module.score(as_messages(calls) if "tools" in one else "".join(turns), row)
         if verdict.reward != 1.0:
             raise RuntimeError(
                 f"the demonstration of {row['task_id']} earns {verdict.reward} ({verdict.reason}) from its own "
@@ -199,12 +200,6 @@ def _learned(example: dict) -> list[list[int]]:
                 runs.append([])
             runs[-1].append(token)
     return runs
-
-
-def _called(calls: list[tuple[str, dict]]) -> list[dict]:
-    """Calls as chat messages."""
-    made = [{"type": "function", "function": {"name": name, "arguments": arguments}} for name, arguments in calls]
-    return [{"role": "assistant", "content": "", "tool_calls": [call]} for call in made]
 
 
 def before_training(trainer, module: ModuleType | dict[str, ModuleType], cfg: SimpleNamespace) -> None:

@@ -2,8 +2,8 @@
 """Callbacks of a training run: `Recorder` keeps what the trainer logs, `HeldOut` measures on the way and ends the run
 when there is nothing left to gain.
 
-They take the events of Hugging Face trainers by their names and inherit nothing, so that importing this file loads no
-trainer.
+They take the events of Hugging Face trainers by their names and are no subclasses of theirs, so that importing this
+file loads no trainer.
 """
 
 import json
