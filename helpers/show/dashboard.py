@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training as it goes, for people: the curves, and the answers behind them."""
 
-import base64
 import io
 from types import ModuleType
 
 from helpers.show import views
-from helpers.show.page import Markup, tags
+from helpers.show.page import Markup, encoded, tags
 
 
 class Dashboard:
@@ -59,6 +58,6 @@ def _curves(rows: list[dict], title: str) -> Markup:
     axes, file = plots.training(rows, title)[0], io.BytesIO()
     axes.figure.savefig(file, format="png", dpi=80)
     plots.close(axes)
-    data, last = base64.b64encode(file.getvalue()).decode(), rows[-1] if rows else {}
+    data, last = encoded(file.getvalue()), rows[-1] if rows else {}
     told = f"{title}: step {last.get('step', 0)}, mean reward {last.get('reward', 0.0):.2f}"
     return views.draw.curves(data, told)

@@ -61,9 +61,14 @@ def rows(records: Iterable[dict], columns: dict[str, str]) -> list[list]:
     return [list(columns), *([form.format_map(record) for form in columns.values()] for record in records)]
 
 
+def encoded(picture: bytes) -> Markup:
+    """A picture as an address holds it: base64 needs no escaping, and must not be cut."""
+    return Markup(base64.b64encode(picture).decode())
+
+
 def figure(path: Path, caption: str) -> Markup:
     """A PNG file inside the page, with a caption."""
-    return tags.figure(base64.b64encode(path.read_bytes()).decode(), caption)
+    return tags.figure(encoded(path.read_bytes()), caption)
 
 
 # --- markup of others ------------------------------------------------------------------------------------

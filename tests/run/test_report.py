@@ -1,6 +1,8 @@
 """What a report quotes of a run, and that its templates let nothing through as it is."""
 
+import base64
 import json
+import re
 
 import jinja2
 import pytest
@@ -53,3 +55,10 @@ def test_no_template_can_print_a_value_as_it_is():
 def test_rows_are_formatted_by_column():
     made = page.rows([{"name": "a b", "ci": [0.1, 0.25]}], {"who": "{name}", "interval": "{ci[0]:.2f} to {ci[1]:.2f}"})
     assert made == [["who", "interval"], ["a b", "0.10 to 0.25"]]
+
+
+def test_a_picture_is_whole_inside_its_page(tmp_path):
+    data = bytes(range(256)) * 400  # far longer than a text may be
+    (tmp_path / "a.png").write_bytes(data)
+    source = re.search(r'src="data:image/png;base64,([^"]*)"', page.figure(tmp_path / "a.png", "a picture"))[1]
+    assert base64.b64decode(source, validate=True) == data
